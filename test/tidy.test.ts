@@ -364,7 +364,7 @@ test("every path that the documents name exists", () => {
   expect(missing).toEqual([]);
 });
 
-test("every path in the comment at the head of a file exists", () => {
+test("every path in the comment at the head of a file exists, and the comment has at most 3 lines", () => {
   const heads = sources.map(({ name, text }) => ({ name, head: /^(?:\/\/ .*\n)*/.exec(text)?.[0] ?? "" }));
   const pattern =
     /\b(?:cli|core|store|web|sandbox|hosted|host|client|testing|world|test|bin|docs)\/[\w./-]*[\w/]/g;
@@ -504,7 +504,7 @@ test("a test that inserts a row lists its columns", () => {
   expect(own).toEqual([]);
 });
 
-test("every test file that the lists of the campaign, the longest files and the mutations name exists", () => {
+test("the campaign's list has exactly the tests with campaign sizes, and every file in the lists of slow and mutation tests exists", () => {
   const sized = testFiles
     .filter(({ name }) => name.endsWith(".test.ts"))
     .filter(({ text }) => /\b(size|part)\(|\bFULL\b/.test(text) && text.includes("/support/campaign.ts"))
@@ -587,7 +587,7 @@ test("prose in Markdown is wrapped, so that a diff can be read", () => {
   expect(shown.map(({ number }) => number)).toEqual([1, 6]);
 });
 
-test("no page that is written by hand is over 12 KB", () => {
+test("no page that is written by hand is over 12 KB, except the decisions with their own limits", () => {
   const pages = documents().filter(
     (path) => dirname(path) !== ROOT && ![...GENERATED, ...DECISIONS].includes(relative(ROOT, path)),
   );

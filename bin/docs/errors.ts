@@ -5,7 +5,7 @@ import { code, page, prose, table, wrap } from "./markdown.ts";
 export function errorsPage(): string {
   return page("Error codes", [
     wrap(
-      "A refusal is JSON: `{ok: false, request_id, error: {code, message}}`. The message names the field, the expected value " +
+      "A refusal is JSON: `{ok: false, request_id, error: {code, message}}`. If a value is wrong, the message names the field, the expected value " +
         "and the received value. `checkout explain <request_id>` says which rule refused a request, and why.".replaceAll(
           "<request_id>",
           "REQUEST_ID",

@@ -111,8 +111,8 @@ async function readUpTo({ body, headers }: Response, maxBytes: number): Promise<
     }
   } catch (streamError) {
     // The length of a decoded body says nothing: the header announces the encoded length.
-    const announcedLength = headers.has("content-encoding") ? null : headers.get("content-length");
-    if (announcedLength === null || size < Number(announcedLength)) error = streamError;
+    const declaredLength = headers.has("content-encoding") ? null : headers.get("content-length");
+    if (declaredLength === null || size < Number(declaredLength)) error = streamError;
   }
   const wholeBody = Buffer.concat(parts);
   return { body: wholeBody.toString("utf8", 0, maxBytes), isCut: size > maxBytes, error };

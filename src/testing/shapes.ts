@@ -113,7 +113,7 @@ export const exploration = z.object({
   ...searchResult.shape,
   /** The number of schedules; each schedule is one history. */
   histories: z.int(),
-  /** The places of faults, such as `POST /v1/orders 1`. */
+  /** The places of faults, such as `POST /v1/orders 1`, and `payer`, the place of the payer's outcomes. */
   places: z.array(z.string()),
   /** The number of schedules of the last size that were skipped because of the budget or `maxSchedules`. */
   notRun: z.int(),

@@ -49,7 +49,7 @@ function keyOf({ headers }: OutboundRequest): string {
   return (headers["Authorization"] ?? "").replace(/^Bearer /, "");
 }
 
-test("the test tables COMMANDS and ALONE have every command of the program", async () => {
+test("the test tables COMMANDS and OTHER_COMMANDS have every command of the program", async () => {
   const paths = await commandPaths({ world: { ...REAL, argv: [] }, version: "0.0.0", exit: () => undefined });
   const lines = paths.map((path) => path.join(" "));
   const commands = lines.filter((line) => !lines.some((other) => other.startsWith(`${line} `)));
@@ -280,6 +280,11 @@ test("a shortened token is refused before it is sent", async () => {
   const harness = createHarness();
   const { ready } = await harness.start(["--port", "4242"]);
   const env = { CHECKOUT_BASE_URL: ready.base_url.replace("127.0.0.1", "127.0.0.2") };
+  const sent: string[] = [];
+  harness.setFault((request, pass) => {
+    sent.push(JSON.stringify(request.headers));
+    return pass();
+  });
   for (const [variable, line] of [
     ["CHECKOUT_CONTROL_TOKEN", "endpoints list"],
     ["CHECKOUT_ADMIN_TOKEN", "admin log"],
@@ -291,6 +296,7 @@ test("a shortened token is refused before it is sent", async () => {
       expect.stringContaining(`${variable} must be a token of printable ASCII characters`),
     ]);
   }
+  expect(sent.filter((headers) => headers.includes("abcd"))).toEqual([]);
 });
 
 test("commands that act on the folder's sandbox never send the key of another service", async () => {

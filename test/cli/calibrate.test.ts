@@ -118,8 +118,8 @@ const DRIFTS: Readonly<Record<string, readonly [drift: Drift, decisions: readonl
     [8],
   ],
   "403 for an unknown id": [(answer) => (answer.status === 404 ? { ...answer, status: 403 } : answer), [9]],
-  "duplicate fields taken": [replacing("invalid_json", "accepted"), [6]],
-  "both forms taken": [replacing("conflicting_parameters", "ok"), [7]],
+  "duplicate fields accepted": [replacing("invalid_json", "accepted"), [6]],
+  "both price forms accepted": [replacing("conflicting_parameters", "ok"), [7]],
   "another code for a missing key": [replacing("idempotency_key_missing", "bad_request"), [4]],
   "missing fields before unknown ones": [replacing("unknown_parameter", "missing_parameter"), [3]],
 };

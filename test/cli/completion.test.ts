@@ -114,7 +114,7 @@ test("Tab offers no value with a control character, and no argument that looks l
   ]);
 });
 
-test("four options have completed values, and only the expected arguments have none", async () => {
+test("completion suggests values for four options, and for every argument except the listed ones", async () => {
   const registry = { world: { ...REAL, argv: [] }, version: "0.0.0", exit: () => undefined };
   const without: string[] = [];
   const options = new Set<string>();

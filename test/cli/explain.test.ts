@@ -272,7 +272,7 @@ test("an explained conflict lists the fields that differ from the first request"
   ]);
 });
 
-test("explain shows a request with the checkout that was the order's latest then, and an earlier request with the first checkout", async () => {
+test("explain lists a request with the checkout that was then the order's latest, and a request before all checkouts with the first one", async () => {
   const { harness, post, explain } = await open();
   const later = async (body: object, key: string) => {
     await harness.clock.sleep(1000);
@@ -645,7 +645,7 @@ test("a refused command prints the command that explains the refusal", async () 
   expect([explained.code, explained.stdout]).toEqual([0, expect.stringContaining("store and capability")]);
 });
 
-test("a refusal inside exec prints an explain command that works there", async () => {
+test("with the variables that exec sets, a refusal prints an explain command that works with them", async () => {
   const { ready, harness } = await open();
   const env = {
     CHECKOUT_BASE_URL: ready.base_url,

@@ -50,7 +50,7 @@ test("sandbox start takes the secrets of keys generate, and commands and later s
   }
 });
 
-test("given secrets are in no output, and in no file except credentials.json and admin.json", async () => {
+test("given secrets are in no output, and after a stop in no file except credentials.json and admin.json", async () => {
   const harness = createHarness();
   const env = await generated(harness);
   const sandbox = await harness.launch(["sandbox", "start"], { env });
@@ -300,7 +300,7 @@ test("config diff and apply refuse a revoked key of a file, and never show it as
   for (const verb of ["diff", "apply"]) expect([verb, await config(verb)]).toMatchObject([verb, refused]);
 });
 
-test("orders list shows the orders of the key's store, and refuses the key of another sandbox", async () => {
+test("without --store, orders list shows the orders of the key's store, and refuses the key of another sandbox", async () => {
   const { harness } = await openShop();
   await harness.run(["stores", "create", "--name", "Tea"]);
   const create = "orders create --order-id tea-1 --price-id price_coffee --store Tea".split(" ");

@@ -1,5 +1,5 @@
 import { surroundingsOf } from "../../src/cli/target/surroundings.ts";
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import type { Command, Option } from "commander";
@@ -414,7 +414,7 @@ test("settings come from flag, environment, state folder and default, in this or
   expect(foreign.stderr).toContain("CHECKOUT_API_KEY");
 });
 
-test("whoami reports a malformed key, and shows the project's state folder", async () => {
+test("whoami reports a malformed key, and names the state folder if --dir names its parent", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const warned = async (argv: readonly string[], apiKey: string): Promise<string> =>
@@ -623,7 +623,7 @@ test("an unknown outcome is reported until an answer settles it, and a repeated 
   await running.stop();
 });
 
-test("an answer about another order is rejected, and a key of another create is not used", async () => {
+test("an answer with another amount is rejected, and so is a key of another create", async () => {
   const harness = createHarness();
   await harness.start();
   harness.setFault(async (_request, pass) => {
@@ -688,6 +688,7 @@ test("an ephemeral sandbox leaves no files, and a restart creates a new store", 
   const first = await harness.start(["--ephemeral", "--port", "0"]);
   expect(first.ready).toMatchObject({ ephemeral: true, data_dir: null });
   await first.stop();
+  expect(readdirSync(harness.cwd)).toEqual([]);
   const second = await harness.start(["--ephemeral"]);
   expect(second.ready.store_id).not.toBe(first.ready.store_id);
   expect((await harness.run(["whoami", "--json"])).stdout).toContain('"api_key":{"value":null');
@@ -733,6 +734,8 @@ test("the state folder of a development version is recognised, refused and left 
   expect([refused.code, refused.stdout]).toEqual([1, ""]);
   expect(json(refused.stderr)).toMatchObject({ error: { code: "state_folder_development_version" } });
   expect(readdirSync(folder).toSorted()).toEqual(Object.keys(old).toSorted());
+  for (const [name, content] of Object.entries(old))
+    expect([name, readFileSync(join(folder, name), "utf8")]).toEqual([name, content]);
 });
 
 test("the state folder is found in a parent folder, and --dir is used as given", async () => {

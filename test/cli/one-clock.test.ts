@@ -45,7 +45,7 @@ async function firstId(type: (line: string) => Promise<string>, list: string, ke
   return Object.values(found).find(Array.isArray)?.[0]?.[key] ?? "";
 }
 
-test("every command shows the store's time, and labels the real time", async () => {
+test("commands about orders, events, deliveries, endpoints and requests show the store's time, and label the real time", async () => {
   const { type, created, refused } = await openMoved();
   const event = await firstId(type, "events list", "event_id");
   const commands = [
@@ -88,7 +88,7 @@ test("every command shows the store's time, and labels the real time", async () 
   expect(later.requests).toEqual([]);
 });
 
-test("every page shows the store's time, and labels the real time", async () => {
+test("pages of checkouts, webhooks, requests and the clock show the store's time, and label the real time", async () => {
   const { harness, sandbox, type, created, refused } = await openMoved();
   const portal = await signedIn(harness, sandbox);
   const [event, delivery, endpoint] = [

@@ -85,7 +85,7 @@ test("an endpoint trusts the certificates of its own --ca, otherwise the certifi
   ]);
 });
 
-test("endpoints add refuses certificates that cannot be trusted", async () => {
+test("endpoints add refuses a certificate file that cannot be used, and certificates for an http address", async () => {
   const { harness } = open();
   await harness.start();
   for (const [file, says] of [...UNREADABLE, ["both.pem", /without the private key/] as const]) {

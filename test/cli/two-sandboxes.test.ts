@@ -89,7 +89,7 @@ test("commands of the control API use only the token of the named sandbox, and a
   }
 });
 
-test("start --reuse acts on the folder's sandbox and says so", async () => {
+test("start --reuse and start --detach use the folder's running sandbox, and say so", async () => {
   const { own, other, type } = await openTwo();
   for (const flag of ["--reuse", "--detach"]) {
     const { code, stderr } = await type(`sandbox start ${flag}`);
@@ -100,7 +100,7 @@ test("start --reuse acts on the folder's sandbox and says so", async () => {
   }
 });
 
-test("every command refuses a malformed address in the same words", async () => {
+test("commands of all kinds refuse a malformed address in the same words", async () => {
   const { type } = await openTwo();
   for (const line of [
     "endpoints list",

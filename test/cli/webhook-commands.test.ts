@@ -219,7 +219,7 @@ test("faults of deliveries are added, listed in order, used up and removed", asy
 
 const FAULT_CELL = /\b(FAULT|drop|duplicate|bad_signature)(?= {2})/;
 
-test("events list filters by checkout, type, position and number", async () => {
+test("events list filters by checkout, type and position, and limits the number of events", async () => {
   const shop = await openShop();
   expect((await shop.type("events list")).stdout).toBe("no matching events\n");
   const first = await shop.order("order-1");

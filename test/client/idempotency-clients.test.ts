@@ -85,7 +85,7 @@ test.each([
   });
 });
 
-test("every cause names its evidence, and the drill is recorded", async () => {
+test("six broken clients fail in the expected history with the expected cause, and each drill is recorded", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   const rows = [

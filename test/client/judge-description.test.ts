@@ -117,7 +117,7 @@ test("a shop whose only worker falls behind is judged again with fewer events at
   expect(stderr).toMatch(/\d+ histories that were late or left out run again, two at a time/);
 });
 
-test("a replay disproves late verdicts of its history, but no broken one, and none if a kind of checkout was not judged again", () => {
+test("a second run of a history replaces a late or left-out verdict, but no broken verdict, and none if a kind of checkout was not judged again", () => {
   const verdicts = {
     held: { state: "held", note: null, got: "" },
     late: { state: "not_judged", reason: "late", field: "settle", got: "" },

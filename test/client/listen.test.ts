@@ -248,7 +248,7 @@ test("listen answers 502 for a target that is down, hangs or breaks off, and the
   expect(types(shop.got)).toEqual(["order.created", "order.expired"]);
 });
 
-test("a wrongly signed request never reaches the target, and the cause is reported", async () => {
+test("a request with a wrong signature or an old timestamp never reaches the target, and the cause is reported", async () => {
   const site = await openShop();
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";

@@ -46,7 +46,7 @@ test("exactly the receivers that are listed as undetectable pass although they a
   expect(found).toEqual(Object.keys(UNSEEN_REASONS.webhooks).map((name) => [name, true]));
 });
 
-test("checklist run webhooks reports the same causes as the drill in memory, with the verdict's exit code", async () => {
+test("checklist run webhooks reports the expected causes, verdict and exit code for broken and good receivers", async () => {
   const site = await openDrillSite();
   await site.orderAccepted();
   const told = async ({ make }: { readonly make: () => Receiver }) => {

@@ -100,7 +100,7 @@ const READY: ReadinessFacts = {
   storeId: STORE,
   now: NOW,
   isActive: true,
-  activeSince: NOW - 5000,
+  stateSince: NOW - 5000,
   capabilities: [
     { kind: "payment_method", name: "wechat_pay", active: true },
     { kind: "currency", name: "EUR", active: true },
@@ -722,7 +722,7 @@ test("a waiver replaces a drill for 7 days, as a risk, unless the drill fails af
   expect(risk).toBe("the browser-return drill is skipped until 2026-01-22T11:59:59.000Z: no return page");
 });
 
-test("a report lists the items by title, in order", () => {
+test("a report lists the titles of the items, in the order of the checklist", () => {
   const titles = [
     "Production credential",
     "Store and capabilities",
@@ -744,7 +744,7 @@ test("a report lists the items by title, in order", () => {
   expect(["five", "six", "seven", "eight"].indexOf(ITEM_COUNT_WORD) + 5).toBe(CHECKLIST_ITEMS.length);
 });
 
-test("the JUnit file has a failure or error exactly if the checklist is not ready", () => {
+test("the JUnit file has a failure or error exactly if the checklist is not ready, or has risks that are not allowed", () => {
   const rows: readonly (readonly [Partial<ReadinessFacts>, boolean, boolean])[] = [
     [{}, false, true],
     [{}, true, true],
@@ -771,7 +771,7 @@ test("the JUnit file has a failure or error exactly if the checklist is not read
   }
 });
 
-test("an action is refused if it changes nothing, its subject is unknown, or it opens the gate without request and approval", () => {
+test("an action is refused if it changes nothing, its subject is unknown, or it opens the gate without a request or without an approval", () => {
   const request = act(1, "request_production");
   const rows: readonly (readonly [RecordedAction[], AdminAction["action"], string, string?])[] = [
     [[], "request_production", ""],

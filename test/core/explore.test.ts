@@ -447,7 +447,7 @@ test("places are numbered among equal requests, at most three each, with ids rep
   ]);
 });
 
-test("a run scores higher the more it differs from the run without faults", () => {
+test("a run's score counts retries, refusals and a failed purchase beyond the run without faults, but no missing deliveries", () => {
   const request = { method: "POST", path: "/v1/orders", status: 201, isFaulty: false };
   const good: Trace = { requests: [request], deliveries: [SUCCEEDED], hasOrder: true, hasPurchased: true };
   expect(differenceScore(good, good)).toBe(0);

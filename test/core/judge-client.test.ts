@@ -62,15 +62,15 @@ test("the log of a purchase's creates under faults determines the broken rule an
     ["success without an answer", [run([LOST])], "client_ends", "claims_success"],
     ["success without a create", [run([])], "client_ends", "claims_success"],
     ["a failure with an answer", [run([MADE], FAILED)], "client_ends", "reports_failure"],
-    ["nothing when made again", [run([LOST], FAILED), run([LOST], FAILED)], "recovery", "forgotten"],
+    ["a second run without an answer", [run([LOST], FAILED), run([LOST], FAILED)], "recovery", "forgotten"],
     [
-      "nothing more when its order has arrived",
+      "a second run that fails although the order has arrived",
       [run([MADE], { ...FAILED, mayFail: true }), run([MADE], { ...FAILED, mayFail: true })],
       "recovery",
       "no_recovery",
     ],
     [
-      "refused in the end",
+      "a second run that is refused",
       [run([], FAILED), run([refused("scope_missing", 403)], FAILED)],
       "recovery",
       "no_recovery",

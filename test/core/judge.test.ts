@@ -183,7 +183,7 @@ test("a history uses only orders that it created, and declares the settings that
   }
 });
 
-test("neighbour order_ids are distinct and valid", () => {
+test("neighbour order_ids are distinct and have at most 32 characters", () => {
   for (const id of ["order-1001", "1001", "a", "x".repeat(32)])
     for (const how of [
       "other_case",

@@ -208,7 +208,7 @@ function targetOf(url: string): DeliveryTarget {
   return parsed.value;
 }
 
-test("an allowed name keeps its resolved addresses, except addresses that no receiver can have", () => {
+test("an allowed name keeps its resolved addresses, except the sandbox's own address and addresses that no receiver can have", () => {
   const target = targetOf("http://shop.test:4242/hooks");
   const rows: readonly (readonly [readonly string[], readonly string[] | false])[] = [
     [["192.168.1.20"], ["192.168.1.20"]],

@@ -11,7 +11,7 @@ import { CERTIFICATE, CERTIFICATE_KEY } from "../support/certificate.ts";
 const CUT = CERTIFICATE.slice(0, 200);
 const HARMED = CERTIFICATE.replace(/\n[A-Za-z0-9+/]{20}/, "\nAAAAAAAAAAAAAAAAAAAA");
 
-test("an endpoint's certificates are one or more PEM certificates and nothing else", () => {
+test("an endpoint's certificates are one or more undamaged PEM certificates, without a private key and below the size limit", () => {
   const rows: readonly (readonly [name: string, text: string, refusal: RegExp | undefined])[] = [
     ["one", CERTIFICATE, undefined],
     ["two", CERTIFICATE + CERTIFICATE, undefined],

@@ -32,7 +32,7 @@ import { someTerms } from "../support/rows.ts";
 const random = seededRandom(7);
 const bytes = (length: number): Uint8Array => Uint8Array.from({ length }, () => Math.floor(random() * 256));
 
-test("a create is checked in the order of decision 3", () => {
+test("a create is refused for an inactive store first, then for a missing capability, then for a conflict", () => {
   const store: StoreFacts = { id: "s", active: true, paymentMethods: ["alipay_plus"], currencies: ["EUR"] };
   const terms = someTerms();
   const live = { id: "c", object: "order", status: "created" } as const;
@@ -147,7 +147,7 @@ test("a request's fingerprint is the same in every version, so that replays surv
   );
 });
 
-test("a create's fingerprint covers its path and its fields in any order, and one key has one fingerprint", () => {
+test("a create's fingerprint depends on its path and the values of its fields, not on their order, and a key is refused with another fingerprint", () => {
   const request = { order_id: "o", amount_minor: 1, currency: "EUR", payment_method: "alipay_plus" } as const;
   const fields = Object.entries(request);
   const means = fingerprint("/v1/orders", request);
@@ -251,7 +251,7 @@ test("a token bucket gives its burst, then its rate, and nothing when the clock 
   expect(take(10_000)).toBe("ok");
 });
 
-test("retry pauses grow, are at least as long as Retry-After, and are randomized", () => {
+test("retry pauses grow up to 5 s, are at least as long as Retry-After, and are randomized", () => {
   const waits = [1, 2, 3, 4, 5, 6, 20].map((tries) => retryDelayMs(tries, { random: 1, retryAfterMs: 0 }));
   expect(waits).toEqual([200, 400, 800, 1600, 3200, 5000, 5000]);
   expect(retryDelayMs(1, { random: 0, retryAfterMs: 0 })).toBe(100);

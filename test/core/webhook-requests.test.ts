@@ -55,7 +55,7 @@ function changedBy(name: CaseName): Json {
   return Object.fromEntries(changed);
 }
 
-test("a forged event differs from the genuine event only in the part that its case names", () => {
+test("a changed event of the drill differs from the genuine event only in the part that its case names", () => {
   const otherStore = STORE.replace("000000000009", "999999999990");
   const rows: Partial<Record<CaseName, Json>> = {
     unknown_type: { type: "webhook.refunded" },
@@ -82,7 +82,7 @@ test("a forged event differs from the genuine event only in the part that its ca
   });
 });
 
-test("a body that is changed by one byte is a plausible event of another second", () => {
+test("the changed_byte case is the good event with another last digit of created_at", () => {
   const { body, headers } = buildDrillRequest(DRILL_CASES.changed_byte, { ...EVENTS, order: null }, KEYS);
   const own = createTestEvent(EVENTS.own, EVENTS.own.createdAt).body;
   const differing = Array.from(own).filter((character, at) => character !== body[at]);

@@ -139,7 +139,7 @@ function openAll(folder: string, folderMode: number, fileMode: number): void {
 }
 
 test.for(OPENED)(
-  "a state folder that other users may have changed is not trusted: %s",
+  "a state folder that other users own or can read or write is not trusted: %s",
   async ([, act, reason]) => {
     const { harness, folder } = await usedFolder();
     act(folder);

@@ -53,7 +53,7 @@ test("an object from the first release gets only the later migrations, and keeps
   expect(versionOf(older)).toEqual([SANDBOX_FILE.migrations.length + 1]);
 });
 
-test("only work that changed rows and reached the disk counts as a write", async () => {
+test("a store says whether a write has succeeded since its start or the last failed write, whatever it reads", async () => {
   let isFull = false;
   const { storage } = objectDatabase(() =>
     isFull ? Promise.reject(new Error("database or disk is full: SQLITE_FULL")) : Promise.resolve(),

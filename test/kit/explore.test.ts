@@ -58,7 +58,7 @@ test("explore finds no broken rule in a careful shop, and reports broken shops w
   ]);
 });
 
-test("the option returns finds a page that trusts a customer's return, and the option bookings finds a second booking", async () => {
+test("`returns` detects a page that trusts a customer's return, and `bookings` detects a second booking", async () => {
   const shop = optionsFor(shopOf(CAREFUL_SHOPS, "remembers the id of each event"));
   const visited = new Set<string>();
   const view = async (orderId: string, store: Parameters<typeof shop.view>[1]) =>
@@ -97,7 +97,7 @@ test("explore runs a single schedule, shrinks it to the pair of faults that brea
   expect(again.broken.map((one) => [one.faults, one.cause])).toEqual([[broken.faults, "books_again"]]);
 });
 
-test("the same seed repeats the schedules, the ids and the result, and another seed changes them", async () => {
+test("the same seed repeats the schedules, the ids and the result, and another seed gives other ids", async () => {
   const runs = await Promise.all(
     ["s", "s", "t"].map(async (seed) => {
       const sandbox = await startSandbox({ seed });

@@ -6,9 +6,9 @@ import { eventually } from "../support/eventually.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const LOSSES: readonly (readonly [string, (folder: string) => void])[] = [
-  ["the folder is deleted", (folder) => rmSync(folder, { recursive: true })],
-  ["the folder is renamed", (folder) => renameSync(folder, `${folder}-away`)],
-  ["the database is deleted", (folder) => rmSync(join(folder, "sandbox.db"))],
+  ["its folder is deleted", (folder) => rmSync(folder, { recursive: true })],
+  ["its folder is renamed", (folder) => renameSync(folder, `${folder}-away`)],
+  ["its database is deleted", (folder) => rmSync(join(folder, "sandbox.db"))],
 ];
 
 test.for(LOSSES)("a sandbox of the kit closes when %s, and every later call says why", async ([, lose]) => {

@@ -70,7 +70,7 @@ test("a snapshot of a whole sandbox can be restored, also into another sandbox w
   expect(await same.orders.create({ ...ORDER, order_id: "order-2" })).toMatchObject({ status: "created" });
 });
 
-test("old and new handles of stores work after a restore of another sandbox's snapshot", async () => {
+test("after a restore of another sandbox's snapshot, old and new handles of the restored stores work, and handles of other stores do not", async () => {
   const own = { id: "01890000-0000-7000-8000-000000000001", name: "Coffee" };
   const begin = async (config: CheckoutConfig): Promise<Sandbox> => {
     const sandbox = await startSandbox({ port: null, config });

@@ -34,7 +34,7 @@ async function openAdmin() {
   return { harness, sandbox, merchant, admin };
 }
 
-test("the administrator's page begins with the waiting requests, and the administrator answers them there", async () => {
+test("the administrator's page shows which store's request is waiting, and the administrator answers it on the store's page", async () => {
   const { harness, merchant, admin } = await openAdmin();
   await harness.run(["stores", "create", "--name", "Tea Shop"]);
   expect((await admin.post(`${admin.home}/acts`, { action: "open_gate" })).status).toBe(409);
@@ -47,7 +47,9 @@ test("the administrator's page begins with the waiting requests, and the adminis
   expect(approved.text).toContain("Revoke the approval");
   const opened = await admin.act({ action: "open_gate", note: "" });
   expect(opened.text).toMatch(/Gate open/);
-  expect((await merchant.get(`${merchant.home}/launch`)).text).toContain("The gate is open");
+  expect((await merchant.get(`${merchant.home}/launch`)).text).toContain(
+    "The production gate of this sandbox is open",
+  );
   const closed = await admin.act({ action: "revoke_credential" });
   expect(closed.text).toMatch(/Credential not approved Gate closed/);
   const { stdout } = await harness.run(["admin", "log", "--json"]);

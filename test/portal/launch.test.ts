@@ -73,7 +73,7 @@ test("the Launch page shows the last exploration with its counts, its age and a 
   const { text } = await get();
   expect([status, text]).toEqual([
     200,
-    expect.stringContaining("Explored: 212 schedules, 1 broken, 1 fault not judged"),
+    expect.stringContaining("Explored: 212 schedules, 1 broken, 1 fault not judged just now"),
   ]);
   expect(text).toMatch(
     /Place Held Broken Not judged POST \/v1\/orders 1 .*2 .*kill .*order\.succeeded 1 .*0 .*drop/,
@@ -99,7 +99,9 @@ test("production access can be requested once, secrets in the note are hidden, a
   expect((await post("/production")).status).toBe(409);
   await harness.run(["admin", "approve-credential"]);
   await harness.run(["admin", "open-gate"]);
-  expect((await get()).text).toContain("The gate is open, so there is nothing to request");
+  expect((await get()).text).toContain(
+    "The production gate of this sandbox is open, so there is nothing to request",
+  );
   expect((await get()).html).not.toContain("/launch/production");
 });
 

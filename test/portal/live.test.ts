@@ -202,7 +202,7 @@ test("a reset updates each open page of its store once", async () => {
   expect([await page.ask(), await page.ask()]).toEqual([200, 304]);
 });
 
-test("a drill updates the pages of its store when it begins and when it ends", async () => {
+test("a drill updates the Launch page of its store when it begins and when it ends", async () => {
   const { open, sandbox, pass } = await openPortal();
   const { control_token: token } = sandbox.ready;
   const page = await open("/launch");

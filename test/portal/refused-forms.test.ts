@@ -32,7 +32,7 @@ function valueIn({ html }: Page, name: string): string | undefined {
 }
 
 test.each(["en", "zh"])(
-  "a refused form is shown again with the typed values and the reason at the wrong field: %s",
+  "a refused form is shown again with the typed values and the reason at the field with the mistake: %s",
   async (language) => {
     const portal = await openPortal();
     await portal.post("/portal/preferences", { language, back: portal.home });

@@ -189,7 +189,7 @@ test("the page of a conflict shows the failed check, the rule and every differin
   expect(taken.text).toContain(REQUEST_TEXTS.valuesOnly[0]);
 });
 
-test("the page of a request that a fault hit shows the fault, even if there was no answer", async () => {
+test("the page of a request shows the fault that lost its answer", async () => {
   const { portal, requests, create, harness } = await openSite();
   await harness.run(["faults", "add", "lose_answer", "--times", "1"]);
   await create(ORDER).catch(() => undefined);

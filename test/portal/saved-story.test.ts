@@ -64,7 +64,7 @@ test("a saved story has no script, form, external reference or secret, in both l
   }
 });
 
-test("a saved story has all lines of the portal's page, even if the page shows only the last lines", async () => {
+test("a saved story has every line, even if the portal's page shows only the last lines", async () => {
   const { harness, sandbox, portal, id } = await openShop();
   const page = await portal.get(`${portal.home}/checkouts/${id}`);
   const { stdout: html } = await harness.run(["explain", "order-1001", "--html"]);

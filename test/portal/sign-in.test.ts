@@ -336,7 +336,7 @@ test("checkout open prints the link and the reason if the sign-in file cannot be
   expect(harness.opened).toEqual([]);
 });
 
-test("codes, cookies and form tokens are in no log, state file or other page", async () => {
+test("codes, cookies and form tokens are in no log or state file, and codes and cookies are in no page", async () => {
   const { harness, sandbox, enter, home } = await openPortal();
   const code = codeOf(await newLink(harness));
   const cookie = cookieIn(await enter(code));

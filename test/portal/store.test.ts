@@ -44,7 +44,7 @@ async function openPortal() {
 
 const PAGES = ["/connect", "/catalog", "/keys", "/settings", "/clock", "/faults", "/stores"] as const;
 
-test("every page of a store exists in both languages, and an empty page shows a command", async () => {
+test("the pages Connect, Catalog, Keys, Settings, Clock, Faults and Stores exist in both languages, and empty pages show a command", async () => {
   const { sandbox, portal, home, get } = await openPortal();
   const titles: string[] = [];
   for (const path of PAGES) {
@@ -69,7 +69,7 @@ test("every page of a store exists in both languages, and an empty page shows a 
   expect((await get("/stores")).text).toContain("checkout snapshots create");
 });
 
-test("the Connect page shows the settings that an application needs, and no page of the store shows a secret", async () => {
+test("the Connect page shows the settings that an application needs, and neither it nor the pages of keys, settings, faults, clock, catalog and stores show a secret", async () => {
   const { sandbox, get } = await openPortal();
   const { base_url: baseUrl, store_id: storeId, api_key: apiKey, signing_secret: secret } = sandbox.ready;
   const { text, html } = await get("/connect");
@@ -150,7 +150,7 @@ test("each of the first steps is ticked when it is done", async () => {
   expect(all.text).not.toContain("checkout trigger order.succeeded");
 });
 
-test("a price is added in minor units and retired after one confirmation, and its row lists missing capabilities", async () => {
+test("a price is added in minor units and retired, and its row lists missing capabilities", async () => {
   const { act, get, read, refused } = await openPortal();
   const price = { price_id: "oolong", amount_minor: "700", currency: "gbp", payment_method: "alipay_plus" };
   const added = await act("/catalog", { ...price, description: "First flush", approved: "yes" });
@@ -171,7 +171,7 @@ test("a price is added in minor units and retired after one confirmation, and it
   expect(prices.some(({ id }) => id === "sencha")).toBe(false);
 });
 
-test("a key is created with its scopes, and revoked after one confirmation", async () => {
+test("a key is created with its scopes and revoked, and the page warns before the last active key is revoked", async () => {
   const { portal, home, act, get, read } = await openPortal();
   const { location = "" } = await portal.post(`${home}/keys`, { "checkout_sessions:read": "yes" });
   expect((await portal.get(location)).html).toMatch(/svc_test_\w{33}/);
@@ -191,7 +191,7 @@ test("a key is created with its scopes, and revoked after one confirmation", asy
   expect((await portal.post(`${home}/keys/${first?.key_id.replace(/^./, "f")}/revoke`)).status).toBe(404);
 });
 
-test("return origins are added with a path and removed, and an invalid origin is refused with the expected form", async () => {
+test("return origins are added with a path and removed, and the refusal of an invalid origin says what an origin must be", async () => {
   const { act, read, refused } = await openPortal();
   const added = await act("/settings/return-origins", { origin: "https://shop.example", path: "/thanks" });
   expect(added.text).toContain("https://shop.example /thanks");

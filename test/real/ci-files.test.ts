@@ -64,7 +64,7 @@ test("the action and the workflow pin third-party actions to a commit", () => {
   for (const uses of others) expect(uses).toMatch(/^actions\/[\w-]+@[0-9a-f]{40}$/);
 });
 
-test("every CI file is valid according to its published schema", () => {
+test("the workflow, action, Compose and GitLab files are valid according to their published schemas", () => {
   const rows = [
     ["workflow.yml", "github-workflow.json"],
     ["action.yml", "github-action.json"],

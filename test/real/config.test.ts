@@ -1246,7 +1246,7 @@ test("an export that exceeds the limits of a configuration file is refused with 
   }
 });
 
-test("any file has an empty plan after it is applied, and its export has an empty plan in another sandbox", async () => {
+test("after config apply --prune any file has an empty plan, and its export has an empty plan in another sandbox", async () => {
   const check = fc.asyncProperty(config, config, async (first, second) => {
     const [harness, other] = [createHarness(), createHarness()];
     save(harness.cwd, first);

@@ -110,7 +110,7 @@ function createProject(): string {
   );
 }
 
-test("every snippet about test suites is run by these tests, and type-checks against the package", async () => {
+test("every snippet about test suites has a file in these tests, and type-checks against the package", async () => {
   expect(new Set(Object.values(files)).size).toBe(blocks.length);
   const folder = createProject();
   writeFileSync(join(folder, "playwright.d.ts"), PLAYWRIGHT);

@@ -208,7 +208,7 @@ print(json.dumps([is_genuine([secret], headers, body.encode()) for headers in fo
   expect(JSON.parse(stdout)).toEqual(forms.map(() => true));
 });
 
-test("the JavaScript receivers on docs/verifying.md accept a webhook and refuse a changed one", async () => {
+test("the receivers for Express, Hono and Next.js on docs/verifying.md accept a webhook and refuse a changed one", async () => {
   const blocks = Array.from(VERIFYING.matchAll(/```js\n([\s\S]*?)```/g), ([, block = ""]) => block);
   const [setup = "", ...receivers] = blocks;
   expect(setup).toContain('import { verifyWebhook } from "hosted-checkout/webhooks"');

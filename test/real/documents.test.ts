@@ -302,7 +302,7 @@ async function receiverAt(address: string, types: string[]): Promise<number> {
   return listenUntilEnd(server, address);
 }
 
-test("the package's commands page has every command, and the maintainers' page has every npm script", async () => {
+test("the package's commands page has every command, and the maintainers' page has every npm script that people type", async () => {
   const page = readFileSync(join(ROOT, "dist/docs/commands.md"), "utf8");
   const harness = createHarness();
   const help = async (...words: string[]): Promise<string[]> => {

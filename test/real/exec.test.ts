@@ -371,7 +371,7 @@ const signalCounter = (expected: number): string => `
   console.log("ready");
   setInterval(() => {}, 1000);`;
 
-test("exec passes every signal on once, and exits with 128 plus the number of the signal that ended its program", async () => {
+test("exec passes SIGINT, SIGTERM and SIGHUP on once, and exits with 128 plus the number of the signal that ended its program", async () => {
   const cwd = tempFolder();
   const listening = begin(["exec", "--", process.execPath, "-e", signalCounter(3)], { cwd });
   await eventually("the command runs", () => expect(listening.output.stdout).toContain("ready"));
@@ -450,7 +450,7 @@ test("exec's program has the stdin, stdout, stderr and umask of exec, and exec e
   expect((await runHere(["exec", join(script, "below")], { cwd })).code).toBe(126);
 });
 
-test("exec prints a line for each setting of the configuration file that opens the sandbox to others", async () => {
+test("exec prints a line for each setting of the configuration file that opens the sandbox to others, unless an option replaces the setting", async () => {
   const cwd = tempFolder();
   const configuration = {
     sandbox: {

@@ -72,7 +72,7 @@ test("an old Node is refused with one line that states the remedy", async () => 
   }
 });
 
-test("the executable answers on 127.0.0.1, ::1 and allowed names, and on no other address", async () => {
+test("the executable listens only on 127.0.0.1 and ::1, and refuses a Host that is neither its own address nor allowed", async () => {
   const { port } = await startSandboxHere({ cwd: tempFolder(), args: ["--allow-host", "checkout.local"] });
   const status = (host: string, hostHeader: string): Promise<number | undefined> =>
     new Promise((resolve, reject) => {
@@ -100,7 +100,7 @@ test("the executable answers on 127.0.0.1, ::1 and allowed names, and on no othe
   expect(refused).toMatchObject({ code: "ECONNREFUSED" });
 });
 
-test("a service that answers only 101 is reported as a failure", async () => {
+test("an order at a service that only answers 101 Switching Protocols has an unknown outcome", async () => {
   const service = createServer((socket) => {
     socket.on("error", () => undefined);
     socket.on("data", () =>
@@ -144,7 +144,7 @@ test("a start refuses a state folder that is a link, has another program's files
   expect(readFileSync(join(foreign, "credentials.json"), "utf8")).toBe('{"web":{}}');
 });
 
-test("broken connections do not stop the sandbox, no secret leaks, and a stop waits for a request in flight", async () => {
+test("broken connections do not stop the sandbox, no output or process list has a secret, and a stop waits for a request in flight", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandbox({ cwd });
   const sockets = await disturb(sandbox.port);

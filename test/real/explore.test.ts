@@ -89,7 +89,7 @@ test("explore serves, kills and restarts the shop as documented", async () => {
 const SHOP = `require("node:http").createServer((_, response) => response.end()).listen(process.env.PORT, "127.0.0.1");`;
 const ENDLESS = `require("node:fs").appendFileSync("runs", "."); setInterval(() => undefined, 1000);`;
 
-test("a killed exploration leaves no process or folder behind", async () => {
+test("a killed exploration leaves no process and no .checkout folder behind", async () => {
   const cwd = tempFolder();
   writeFileSync(join(cwd, "shop.js"), SHOP);
   writeFileSync(join(cwd, "create-order.js"), ENDLESS);
@@ -182,4 +182,5 @@ test("Ctrl-C ends explore's commands and reports the findings so far", async () 
   expect(running.output.stderr).toMatch(
     /interrupted after \d+ schedules; broken so far: client_ends by \w+ at POST/,
   );
+  await eventually("the commands have ended", () => expect(processesIn(cwd)).toEqual([]));
 });

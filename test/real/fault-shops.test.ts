@@ -108,7 +108,7 @@ async function payThroughDeliveryFaults({ shop, fault, order, pay, settle, contr
 }
 
 for (const make of MAKES)
-  test(`a correct shop with ${make} makes one order and one booking under every fault`, async () => {
+  test(`a correct shop with ${make} makes one order and one booking for each purchase, whatever the fault`, async () => {
     const opened = await open(make);
     expect(await buyThroughApiFaults(opened)).toEqual(API_ACTIONS.map((action) => [action, 303]));
     const orders = await opened.made("limit=100");

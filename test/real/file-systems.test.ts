@@ -50,7 +50,7 @@ test.each(WITHOUT_LINKS)("createNew creates a file only once, even if hard links
   ]);
 });
 
-test("the files of the master key and the admin token get their names when they are complete, even without hard links", () => {
+test("the master key and the admin token are first written to files with other names, even without hard links", () => {
   const folder = tempFolder();
   refuse("linkSync", "EPERM");
   const opened: string[] = [];
@@ -122,11 +122,11 @@ test("a sandbox starts, stops and starts again without hard links, and a second 
 
 /** Ways to lose the folder, as by `git clean -ffdx`, or only the database, which a copy may replace. */
 const LOSSES: readonly (readonly [string, (folder: string) => void])[] = [
-  ["the folder is deleted", (folder) => rmSync(folder, { recursive: true })],
-  ["the folder is renamed", (folder) => renameSync(folder, `${folder}-away`)],
-  ["the database is deleted", (folder) => rmSync(join(folder, "sandbox.db"))],
+  ["its state folder is deleted", (folder) => rmSync(folder, { recursive: true })],
+  ["its state folder is renamed", (folder) => renameSync(folder, `${folder}-away`)],
+  ["its database is deleted", (folder) => rmSync(join(folder, "sandbox.db"))],
   [
-    "the database is replaced",
+    "its database is replaced",
     (folder) => {
       const path = join(folder, "sandbox.db");
       copyFileSync(path, `${path}.copy`);

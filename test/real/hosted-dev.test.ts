@@ -156,7 +156,7 @@ function writeWorkerd(modules: string, ran: string): void {
 
 const OTHER_GROUP = 12_345;
 
-test("tokens go only to the workerd of this package or of the user's project, never to a workerd of another parent folder", async () => {
+test("tokens never go to a workerd of a parent folder, and go to the workerd of the user's project only if other users cannot write it", async () => {
   const [parent, bin] = [tempFolder(), tempFolder()];
   const ran = join(tempFolder(), "ran");
   const command = programWithoutWorkerd();

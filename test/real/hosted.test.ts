@@ -270,7 +270,7 @@ test("a failed deletion of an object is repeated until it succeeds, and delays n
   expect(filledDatabases(service)).toHaveLength(listed.length);
 });
 
-test("requests during a store's deletion are answered, or refused like requests to an unknown store", async () => {
+test("requests during a store's deletion are answered, or refused like requests with an unknown key", async () => {
   const alarms = countAlarms(service, "stores");
   const store = await createHostedStore(service);
   const own = serviceOf(store);
@@ -306,7 +306,7 @@ function filledDatabases(running: HostedService): readonly string[] {
   return objectDatabases(running, "stores").filter(hasRows).toSorted();
 }
 
-test("a fault that drops the connection has the same effect in a Worker as in a sandbox", async () => {
+test("in a hosted service reset and lose_request lose the request, and lose_answer and truncate only its answer", async () => {
   const { storeId, apiKey } = await createHostedStore(service);
   const own = serviceOf({ storeId, apiKey, merchantId: "" });
   const outcomes: unknown[] = [];

@@ -53,7 +53,7 @@ test("HEAD is answered wherever GET is, with the headers of GET and no body", as
   }
 });
 
-test("a request target in absolute form is checked by the host in the target, whatever the Host header says", async () => {
+test("a request target in absolute form is checked by the host in the target, whatever the Host header says, and a user name before a host is refused", async () => {
   const sandbox = await startSandboxHere({ cwd: tempFolder() });
   const { host } = new URL(sandbox.ready.base_url);
   const auth = `Authorization: Bearer ${sandbox.ready.api_key ?? ""}`;

@@ -104,7 +104,7 @@ test("the walk reports routes without a journey, and pages without their style s
   await expect(fetchParts(styled ?? parse(""), at, get)).rejects.toThrow("/a.css: expected");
 });
 
-test("Chromium signs in, follows the portal's links and pays without an error", async () => {
+test("Chromium signs in, follows links of the portal and pays without an error", async () => {
   // A campaign follows all links in three forms; `npm test` follows the links of the menu in one form.
   const others = FULL ? [CLONE, await installPackage()] : [];
   for (const form of [await copyExecutable(), ...others]) {
@@ -165,7 +165,7 @@ test("the single executable opens a browser, keeps its orders over kill -9, and 
   ]);
 });
 
-test("an executable whose cache folder is unusable or has half of the addon starts, or says why it cannot", async () => {
+test("an executable whose cache folder is unusable or has half of the addon starts, unless its temporary folder is unusable too", async () => {
   const { file } = await builtExecutable();
   const cwd = tempFolder();
   const exec = async (cache: string, temporary = tempFolder()) => {

@@ -22,7 +22,7 @@ function runScript(cwd: string, args: readonly string[]): Promise<string> {
 }
 
 // vitest is tested in test/real/documents-kit.test.ts, where one process of vitest runs all snippets.
-test("node:test gets a store for each test, and prints the store's story if a test fails, with import and require", async () => {
+test("under node:test each test gets its own store, and a failed test prints the store's story, with import and require", async () => {
   const timeout = { options: "{ timeout: 500 }," };
   const name = `"hosted-checkout/testing/node"`;
   const todo = `

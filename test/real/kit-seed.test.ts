@@ -20,7 +20,7 @@ async function startSeeded(seed = "s"): Promise<Sandbox> {
   return sandbox;
 }
 
-test("a seed gives the same bytes in memory, in a folder and from the built package", async () => {
+test("a seed gives the same ids, keys and answers in memory, in a folder and from the built package", async () => {
   const state = { folder: join(tempFolder(), "state") };
   const { stdout: ofPackage } = await promisify(execFile)(process.execPath, [PROGRAM], { timeout: 120_000 });
   const [first, inFolder, other] = [

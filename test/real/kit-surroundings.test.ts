@@ -152,7 +152,7 @@ const UNCAUGHT: readonly (readonly [string, string])[] = [
   ["verifyWebhook({ rawBody: '', headers: 5, secrets: 'whsec_a' });", "headers"],
 ];
 
-test("an uncaught error of the package prints its message in less than 2 KB, with import and require", async () => {
+test("an uncaught error of the package prints its message in at most 2 KB, with import and require", async () => {
   const names = "{ startSandbox, explore }";
   const heads = {
     "shop.mjs": `import ${names} from "hosted-checkout/testing";

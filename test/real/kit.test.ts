@@ -486,7 +486,7 @@ test("every call of a closed or closing sandbox fails, and says that the sandbox
   }
 });
 
-test("a receiver ends with its close, its store or its sandbox, in any order", async () => {
+test("a receiver ends with its close or with its sandbox, after any deletions and restores of its store", async () => {
   const acts = ["close", "delete", "restore", "restore all", "dispose", "receiver"] as const;
   const plans = fc.array(fc.constantFrom(...acts), { minLength: 1, maxLength: 6 });
   for (const plan of fc.sample(plans, { numRuns: size(30, 300), seed: SEED })) {
@@ -519,7 +519,7 @@ function expectNotFound(error: unknown): void {
   expect(error).toMatchObject({ name: "CheckoutError", code: "not_found" });
 }
 
-test("await using deletes stores and closes sandboxes", async () => {
+test("await using deletes a created store, resets the first store and closes the sandbox", async () => {
   const sandbox = await startSandbox({ port: null });
   const store = await sandbox.createStore();
   const receiver = await store.receiver();

@@ -56,7 +56,7 @@ function expectSignIn({
   expect(signInUrl?.replace(/#.*/, "")).toBe(`${portalUrl}/sign-in`);
 }
 
-test("the ready line has all fields in the foreground, in memory, detached and for a running sandbox", async () => {
+test("the ready line has all fields of a sandbox in memory, a detached sandbox and a sandbox that is already running", async () => {
   const harness = createHarness();
   const type = typist(harness);
   const memory = (await harness.start(["--ephemeral"])).ready;
@@ -226,7 +226,7 @@ const OTHER_SECRETS = {
   CHECKOUT_SANDBOX_ADMIN_TOKEN: "svc_admin_of-another-start",
 };
 
-test("a start refuses a secret that differs from the running sandbox, and shows no secret", async () => {
+test("a start refuses a secret that the running sandbox does not have, and shows no secret", async () => {
   const harness = createHarness();
   const type = typist(harness);
   const first = await type("sandbox start --detach", { env: FIRST_SECRETS });

@@ -110,7 +110,7 @@ test("links, forms and the QR code have the public URL behind an https proxy, wi
   expect([away.status, away.headers["Location"]]).toEqual([307, `http://127.0.0.1:4242${path}`]);
 });
 
-test("neither --listen nor --public-url opens the control API, whatever the Host", async () => {
+test("neither --listen, --allow-host nor --public-url opens the control API to other machines, but --allow-control-host does", async () => {
   const harness = createHarness();
   const args = ["--listen", "0.0.0.0", "--allow-host", "app", "--public-url", "https://pay.example"];
   const sandbox = await harness.start(args);
@@ -136,7 +136,7 @@ test("neither --listen nor --public-url opens the control API, whatever the Host
   expect((await open.request({ path: CLOCK, headers, fromOutside: true })).status).toBe(200);
 });
 
-test("an invalid listen address or public URL is refused before anything is created", async () => {
+test("an invalid listen address or public URL, or an open address without an allowed name, is refused before anything is created", async () => {
   const refused: readonly (readonly string[])[] = [
     ["--listen", "0.0.0.0"],
     ["--listen", "::"],

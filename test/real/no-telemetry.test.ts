@@ -41,7 +41,7 @@ const AS_PROCESSES = new Set([`orders create ${ORDER}`, "--version", "--help"]);
 const WORKERS = ["one", "two", "three", "four"];
 const LOOPBACK = new Set<unknown>(["127.0.0.1", "::1", "localhost"]);
 
-test("no command connects to, binds or resolves any host except this machine and the named hosts", async () => {
+test("the commands connect to, bind and resolve only this machine if no other host is named", async () => {
   const cwd = tempFolder();
   writeFileSync(join(cwd, "body.json"), "{}");
   writeFileSync(join(cwd, "secret"), `whsec_${"a".repeat(43)}`);

@@ -61,7 +61,7 @@ async function faultsOf(page: Page): Promise<readonly string[]> {
   return excess > 0 ? [...found, `${excess} px too wide`] : found;
 }
 
-test("a refused form puts the focus on the wrong field, also on a phone and without JavaScript", async () => {
+test("a refused form puts the focus on the field with the mistake, also on a phone and without JavaScript", async () => {
   const shop = await openShop();
   const { page, home } = await openSignedIn(shop, { viewport: { width: 390, height: 800 } });
   for (const one of part(FORMS, 2)) {

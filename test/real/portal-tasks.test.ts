@@ -58,7 +58,7 @@ async function doTask(
   return { task, clicks: count.clicks, ms, deadEnds: [...count.deadEnds, ...errors] };
 }
 
-test(`every task in the portal can be done by clicks, and no page is a dead end (seed ${SEED})`, async () => {
+test(`every task in the portal can be done within its limit of clicks, and no page is a dead end (seed ${SEED})`, async () => {
   const shop = await openShop();
   const port = await listenUntilEnd(
     createServer((request, response) => {

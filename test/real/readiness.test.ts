@@ -377,7 +377,7 @@ test("the gate opens only with an approved credential, closes when the approval 
   expect(shown[2]).toMatch(/^2 +2026-\S+Z +administrator +approve_credential +– +seen$/);
 });
 
-test("one of two concurrent actions of the administrator succeeds, and the other action is refused", async () => {
+test("of two equal concurrent actions of the administrator one succeeds and the other is refused", async () => {
   const { harness, sandbox } = await openShop(EPHEMERAL);
   const token = harness.adminToken();
   const act = (action: string): Promise<string> => control({ sandbox, token }, "/admin/acts", { action });
@@ -386,7 +386,7 @@ test("one of two concurrent actions of the administrator succeeds, and the other
   expect(await Promise.all([act("approve_credential"), act("approve_credential")])).toEqual(once);
 });
 
-test("orders with an inactive store or capability are refused immediately", async () => {
+test("new orders of an inactive store or with a disabled capability are refused immediately", async () => {
   const { type, done } = await openShop(EPHEMERAL);
   const order = (id: string, currency: string): string =>
     `orders create --order-id ${id} --amount-minor 5 --payment-method wechat_pay --json --currency ${currency}`;
@@ -791,7 +791,7 @@ test("another spelling of the sandbox's address still selects this folder's sand
   expect(other.report.source).toBe("service");
 });
 
-test("a wrong command line of the checklist, the administrator or the store fails with its cause, and changes nothing", async () => {
+test("an invalid checklist, admin, production or stores command fails with its cause, and changes nothing", async () => {
   const { harness, done, type } = await openShop();
   const rows: readonly (readonly [line: string, code: number, said: string, env?: Record<string, string>])[] =
     [

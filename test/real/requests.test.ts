@@ -352,7 +352,7 @@ test("an unusable request log is reported once, and requests still work", async 
   expect(readFileSync(path).equals(written)).toBe(true);
 });
 
-test("a deleted request log is created again, in a running or a stopped sandbox", async () => {
+test("a deleted request log is created again, by a running sandbox or by the next start", async () => {
   const { harness, sandbox, post, list } = await open();
   const path = join(harness.cwd, ".checkout/requests.db");
   const orders = async (): Promise<unknown> => (await list()).map(({ order_id: orderId }) => orderId);
@@ -466,7 +466,7 @@ test("positions of requests keep growing after a restart or reset, and while ano
   expect(reported).toEqual([]);
 });
 
-test("requests of a batch are read back in order, whatever their texts", () => {
+test("requests of a batch are read back newest first, whatever their texts", () => {
   const path = join(tempFolder(), "requests.db");
   const common = { fault: null, at: 5, storeAt: 6, method: "GET", path: "/v1/x", durationMs: 1.5 };
   const requests = Array.from({ length: 10 }, (_, index) => ({

@@ -99,6 +99,9 @@ test("events list prints the command for the next page, with every filter", asyn
   for (const filter of ["", "--order-id order-2", "--checkout order-3", "--type order.created"]) {
     const all = await page(filter === "" ? "--limit 1000" : filter);
     expect([filter, all.events.length > 1, all.next_before]).toEqual([filter, true, null]);
+    const shown = await run(`events list ${filter} --limit 2`.replace("  ", " "));
+    const more = `checkout events list ${filter} --limit 2 --before`.replace("  ", " ");
+    expect([filter, shown.stdout]).toEqual([filter, expect.stringContaining(more)]);
     const read: string[] = [];
     for (let before: string | null = ""; before !== null;) {
       const part: Page = await page(
@@ -109,9 +112,6 @@ test("events list prints the command for the next page, with every filter", asyn
     }
     expect([filter, read]).toEqual([filter, all.events.map(({ event_id: id }) => id)]);
   }
-  expect((await run("events list --limit 2")).stdout).toMatch(
-    /more:\n {2}checkout events list --limit 2 --before \S+/,
-  );
   const unknown = await run("events list --before 0199a3c4-5d00-7000-8000-000000000001");
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("there is no event")]);
 });

@@ -414,7 +414,7 @@ test("a snapshot whose rows refer to another store is refused", async () => {
   await run(`snapshots restore whole --store ${first}`);
 });
 
-test("a missing store of a snapshot is created, unless another store has its keys or ids", async () => {
+test("a missing store of a snapshot is created, unless another store has its API key", async () => {
   const { control, order, run, database, harness } = await openTwo();
   await order(TEA, "tea-1");
   await untilQuiet(database);
@@ -565,7 +565,7 @@ test("an attempt after a restore has its own result, even if an earlier attempt 
   asked[3]?.answer(204);
 });
 
-test("event positions keep growing across a restore, and a used position is replaced by the next free position", async () => {
+test("event positions keep growing across a restore, and a restored waiver whose position is used gets the next free position", async () => {
   const { control, order, first, database } = await openTwo();
   const positions = (storeId: string) =>
     database

@@ -235,7 +235,7 @@ test("an opening, a read and a check report damaged bytes as damage", async () =
   });
 });
 
-test("a file system error is answered with 503 and the error, and is not reported as a bug", async () => {
+test("the sandbox answers a file system error with 503, a command prints it, and neither reports a bug", async () => {
   const harness = createHarness();
   let failing: string | undefined;
   const fail = (code: string): never => {
@@ -301,7 +301,9 @@ test("a program that cannot load files because too many are open reports the cau
 
 const HAS_MOUNTS = spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).status === 0;
 
-test("a full disk is reported as full, whatever was being written", async ({ annotate }) => {
+test("a disk that becomes full while a database is created is reported as full, and a larger disk lets it open", async ({
+  annotate,
+}) => {
   if (!HAS_MOUNTS) return void (await annotate("no file system can be mounted here: no disk could be full"));
   const open = join(tempFolder(), "sandbox.db");
   const whole = openWatchedDatabase(open, { kind: SANDBOX_FILE });

@@ -33,7 +33,7 @@ function sameCause(cause: DrillCause, names: readonly CaseName[]): Partial<Recor
   return Object.fromEntries(names.map((name) => [name, cause]));
 }
 
-test("a drill stops at the first event for a silent receiver, and at the third forged request that stays unanswered", async () => {
+test("a drill stops if the first event gets no answer, or at the third forged request without an answer", async () => {
   const slow = await openDrillSite(right);
   const timeout = { ok: false, failure: "timeout", message: "no whole answer within 15000 ms" } as const;
   let sent = 0;
@@ -405,7 +405,7 @@ test("a drill has at most four requests in flight, and one at a time to a slow r
   }
 });
 
-test("one case of every kind of mistake is also sent about an order", () => {
+test("some mistakes are also sent in events of an order, and each header is left out alone and with all others", () => {
   const repeated = ORDER_CASE_NAMES.flatMap((name) => (name.startsWith("payment_") ? [name.slice(8)] : []));
   expect(repeated.filter((name) => !BAD.some((one) => one === name))).toEqual([]);
   expect(repeated).toEqual(expect.arrayContaining(["bad_signature", "no_signature", "changed_byte", ...OLD]));
@@ -518,12 +518,12 @@ test("without --all, the drill shows each cause once, with at most three of its 
       ✗ signed 10 minutes ago  4xx       200 after 0 ms
         3 more failed for this reason; --all shows them
       109 of 115 steps passed; --all shows them
-      → Only webhook.test was sent: --order-view VIEW is your consent to send forged events of your newest order too.
+      → Only webhook.test was sent: --order-view VIEW is your consent to send forged events of the newest accepted order too.
     "
   `);
 });
 
-test("a receiver in Python's standard library passes the real program's drill", async () => {
+test("a receiver that uses only Python's standard library passes the real program's drill", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandbox({ cwd });
   const python = spawn("python3", [join(import.meta.dirname, "../support/receiver.py"), "0"], {

@@ -219,7 +219,7 @@ test("webhooks verify accepts another service's header names", async () => {
   }
 });
 
-test("webhooks sign prints headers that webhooks verify, verifyWebhook and curl accept", async () => {
+test("webhooks sign prints headers that webhooks verify accepts, with a new id if the body has none, and one signature per secret", async () => {
   const { harness, write, verify, timestamp, signature } = prepare();
   const sign = (...flags: string[]) =>
     harness.run(["webhooks", "sign", "--payload-file", "body.json", "--secret-file", "secret.txt", ...flags]);
@@ -252,7 +252,7 @@ test("webhooks sign prints headers that webhooks verify, verifyWebhook and curl 
   expect(rotated[DEFAULT_HEADER_NAMES.signature]).toMatch(/^[0-9a-f]{64},[0-9a-f]{64}$/);
 });
 
-test("webhooks sign and verify read payload and secret from standard input, byte for byte", async () => {
+test("webhooks sign reads the payload or the secret from standard input, and the payload byte for byte", async () => {
   const folder = tempFolder();
   writeFileSync(join(folder, "secret.txt"), SECRET);
   writeFileSync(join(folder, "body.bin"), Buffer.from([0xff, 0x00, 0x0d, 0x0a]));

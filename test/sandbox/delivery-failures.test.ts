@@ -160,7 +160,7 @@ test("a stopping sandbox sends nothing more and records the last answers, and th
   expect(tries).toEqual([[200], [200]]);
 });
 
-test("an attempt after a lost connection or a bad answer uses a fresh connection, and one after a timeout or an answer may reuse one", async () => {
+test("the attempt after a lost connection or an invalid answer uses a fresh connection; the attempt after a timeout or an error status may reuse a connection", async () => {
   const failure = (
     kind: "connection_lost" | "bad_answer" | "timeout",
     wasReused: boolean,
@@ -270,7 +270,7 @@ test("the in-flight slot of a dropped delivery is taken by exactly one other del
   expect(shop.got).toHaveLength(2);
 });
 
-test("neither an unreachable endpoint nor a listener that closes the connection is paused, and both are retried on schedule", async () => {
+test("neither an unreachable endpoint nor a listener that closes the connection is paused, and their deliveries wait for a retry", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const nobody = await site.addEndpoint("http://localhost:3999/hooks", ["order.created"]);
   const { url } = site.receiver(5000);

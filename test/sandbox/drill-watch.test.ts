@@ -72,7 +72,7 @@ test("postToEndpoint sends requests with the given method, suffix and headers, a
   expect(await codeOf(wanted)).toBe("not_found");
 });
 
-test("a rate-limited receiver gets each request again after a pause of limited length", async () => {
+test("a drill sends a rate-limited request again after pauses that double or follow Retry-After, at most 30 s each", async () => {
   const site = await openSite([]);
   const receiver = site.receiver(3000);
   await site.addEndpoint(receiver.url);

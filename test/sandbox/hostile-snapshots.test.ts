@@ -116,7 +116,7 @@ test("a store name that an older version accepted is restored unchanged, but not
 
 type Reference = Column & { readonly parent: string };
 
-/** All references from restored rows to other rows. */
+/** The foreign keys of restored tables that have at least one value. */
 function referencesOf(bytes: Uint8Array): readonly Reference[] {
   const copy = new Database(Buffer.from(bytes));
   const found = copy
@@ -158,7 +158,7 @@ test("a snapshot with a dangling reference is refused as damaged, and other writ
   }
 });
 
-test("an endpoint with a forbidden or invalid URL is restored, and no attempt is sent to it", async () => {
+test("an endpoint with a forbidden or invalid URL or an invalid certificate is restored, and no attempt is sent to it", async () => {
   const bytes = await richBytes();
   const strange: readonly (readonly [url: string, ca: string | null])[] = [
     ["https://evil.example/hooks", null],

@@ -259,7 +259,7 @@ function isDelivery({ url }: OutboundRequest): boolean {
 }
 
 for (const kind of KINDS)
-  test(`${kind}: a kill at any request of the drill leaves nothing behind`, async () => {
+  test(`${kind}: killing the drill's command at any request leaves nothing behind`, async () => {
     const site = await openSite();
     // A store with an order, as in all later runs.
     await site.create("before-all-drills");

@@ -159,7 +159,7 @@ test("a price with a method or currency that the store lacks is added with a war
   expect(await text(add)).toContain("the store cannot be paid with wechat_pay and GBP");
 });
 
-test("an invalid price exits with 2 and reports the field, with or without a sandbox", async () => {
+test("prices add with an invalid price exits with 2 and reports the field, even if no sandbox runs", async () => {
   const harness = createHarness();
   const secret = formatTestKey(Buffer.alloc(API_KEY_RANDOM_BYTES, 9));
   const rows = [

@@ -3,7 +3,7 @@ import { createHarness } from "../support/harness.ts";
 
 type Listed = { readonly requests: readonly { readonly request_id: string; readonly order_id: string }[] };
 
-test("a restore keeps the request log, and a request says that its checkout is gone", async () => {
+test("a restore keeps the request log, and explain says if the checkout of a request no longer exists", async () => {
   const harness = createHarness();
   await harness.start();
   const run = async (line: string) => (await harness.run(line.split(" "))).stdout;

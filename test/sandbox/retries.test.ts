@@ -148,7 +148,7 @@ test("replay-failed also sends and counts deliveries that wait after a failed at
 
 const FAILED = { since: "2020-01-01T00:00:00Z" };
 
-test("replay-failed does not count deliveries to a paused endpoint", async () => {
+test("replay-failed neither retries nor counts the waiting deliveries of a paused endpoint", async () => {
   const site = await repairedSite();
   await site.control(`/endpoints/${site.endpointId}/state`, { action: "pause" });
   const { data } = await site.control<Replayed>("/deliveries/replay", FAILED);

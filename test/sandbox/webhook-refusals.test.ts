@@ -18,7 +18,7 @@ test("only a listener's endpoint accepts the action leave", async () => {
   expect(await site.endpoint(listener.data.id)).toMatchObject({ state: "paused", paused_by: "listener" });
 });
 
-test("no message suggests enabling the endpoint of a listener that has stopped", async () => {
+test("a refused retry suggests checkout listen if the listener has stopped, and waits until the endpoint is enabled if it was paused", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const { data } = await site.control<{ readonly id: string }>("/listener", { url: site.receiver(3001).url });
   const retry = async () => (await site.control("/deliveries/retry", { endpoint_id: data.id })).error;

@@ -617,7 +617,7 @@ test("a delivery fault can match one event, and a removed fault is not applied",
   expect(shop.got.at(-1)?.verdict).toBe("ok");
 });
 
-test("a test of an endpoint is a separate event without a checkout", async () => {
+test("a test sends webhook.test only to the tested endpoint, whatever its event types, and is refused if the endpoint is disabled", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const [shop, other] = [site.receiver(3000), site.receiver(3001)];
   const { id } = await site.addEndpoint(shop.url, ["order.succeeded"]);

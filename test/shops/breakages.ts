@@ -11,7 +11,7 @@ export type Breakage = {
   readonly undrilled?: readonly string[];
 };
 
-const FORGED_PAYMENT = "booked after a badly signed event";
+const FORGED_PAYMENT = "booked after an event with a wrong signature";
 const NEW_KEY = "A retry gets 409 order_conflict, because it has a new key";
 
 /** Every breakage of the shops in this folder that the drills find. */

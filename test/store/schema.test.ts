@@ -133,7 +133,7 @@ test("the tables refuse rows that the core would refuse", () => {
   connection.close();
 });
 
-test("audit rows never change, and only a reset of their store deletes them", () => {
+test("audit rows never change, and can be deleted only in an erasure of their store", () => {
   const connection = openFilled();
   const kept = ["checkouts", "admin_acts", "drills", "waivers"];
   const audited = ["delivery_attempts", "deliveries", "events", ...kept];

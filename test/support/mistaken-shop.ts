@@ -268,8 +268,8 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     "booked_when_paid",
     class extends CarefulShop {
       private finish: () => void = () => undefined;
-      // Keeps a started payment until another event or request for the view, and then overwrites events received
-      // meanwhile.
+      // The handler of a pending event waits until another event arrives or the view is requested; then it overwrites
+      // the status and the bookings that were stored meanwhile.
       override async take(event: ShopEvent): Promise<number> {
         const order = this.orders.get(event.data.order_id);
         if (event.data.status !== "pending" || order === undefined || this.seen.has(event.event_id)) {

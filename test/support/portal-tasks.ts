@@ -350,7 +350,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
     act: async (hand) => {
       await hand.click("This browser");
       await hand.click("Sign out everywhere");
-      await hand.click("Sign out every browser");
+      await hand.click("Sign out these browsers");
     },
     ends: /run this command in a terminal/,
   },

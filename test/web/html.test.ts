@@ -64,7 +64,7 @@ test("text in markup keeps ordinary characters, and makes deceptive characters v
   }
 });
 
-test("Chinese texts use one word for one thing, set Latin words apart, and have no spaces next to full-width punctuation", () => {
+test("Chinese texts of the payment page use one word for one thing, set Latin words apart, and have no spaces next to full-width punctuation", () => {
   const zh = sentences({ ...SHARED_TEXTS, ...PAYMENT_TEXTS });
   expect(zh.length).toBeGreaterThan(80);
   const faults = [

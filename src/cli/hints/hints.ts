@@ -123,7 +123,7 @@ function lineWithOption(option: string, message: string, { command, world }: Typ
 async function lineFor(hint: string, message: string, { words, argv, world }: TypedLine): Promise<string> {
   const [, unknownCommand = ""] = /^unknown command '(.+?)'/.exec(message) ?? [];
   const path = hint.split(" ");
-  const values = ownWords(argv);
+  const values = wordsWithoutCommonOptions(argv);
   for (const word of new Set([...words, ...path, unknownCommand])) {
     const at = values.findIndex(
       (name) => isSame(name, word) || groupOfNoun(name) === word || subcommandsFor(name).includes(word),
@@ -142,14 +142,14 @@ async function lineWithoutTypo(message: string, line: TypedLine): Promise<string
     /^unknown command '(.+)' \(Did you mean ([\w-]+)\?\)$/.exec(message) ?? [];
   const { default: leven } = await import("leven");
   if (guess === "" || line.words.length > 0 || leven(typedWord, guess) > guess.length / 3) return undefined;
-  const restWords = ownWords(line.argv).filter((word) => word !== typedWord);
+  const restWords = wordsWithoutCommonOptions(line.argv).filter((word) => word !== typedWord);
   const { words } = await lineOfWords([guess, ...restWords], line.world);
   return lineFor(words.join(" "), message, line);
 }
 
 /** `sandbox snapshot create before`: the typed line without `sandbox`; undefined for other lines. */
 async function lineOutsideSandbox({ words, argv, world, program }: TypedLine): Promise<string | undefined> {
-  const [noun = "", ...tail] = ownWords(argv).slice(1);
+  const [noun = "", ...tail] = wordsWithoutCommonOptions(argv).slice(1);
   const name = program.commands.find((command) => isSame(command.name(), noun))?.name();
   if (words.join(" ") !== "sandbox" || name === undefined || argv.includes("--") || !tail.every(isPlain))
     return undefined;
@@ -158,7 +158,7 @@ async function lineOutsideSandbox({ words, argv, world, program }: TypedLine): P
 }
 
 /** The typed words without the common options. */
-function ownWords(argv: readonly string[]): string[] {
+function wordsWithoutCommonOptions(argv: readonly string[]): string[] {
   return groupWords(wordsBeforeSeparator(argv), LOCATION_OPTIONS)
     .filter(([word = ""]) => !SWITCHES.has(word) && !LOCATION_OPTIONS.has(optionName(word)))
     .flat();
@@ -176,7 +176,7 @@ function correctedLineFor(
   { words, argv, world, program }: TypedLine,
 ): string | undefined {
   const typedWords = wordsBeforeSeparator(argv);
-  const restWords = ownWords(argv).slice(words.length);
+  const restWords = wordsWithoutCommonOptions(argv).slice(words.length);
   const [nextWord = "", value] = restWords;
   const option = restWords.find((word) => word.startsWith("--")) ?? "";
   const [name = "", joinedValue] = option.split("=");
@@ -274,7 +274,7 @@ function lineWithUnit({ code, message }: CommanderError, { world }: TypedLine): 
 
 /** `get orders order-1001`: the verb after its noun, with the other words; undefined for other lines. */
 async function lineWithNounFirst({ code }: CommanderError, line: TypedLine): Promise<string | undefined> {
-  const [verb = "", noun = "", ...tail] = ownWords(line.argv);
+  const [verb = "", noun = "", ...tail] = wordsWithoutCommonOptions(line.argv);
   if (code !== UNKNOWN_COMMAND || line.words.length > 0 || line.world.argv.includes("--")) return undefined;
   const group = groupFor(line, noun) ?? line.program.commands.find((child) => child.name() === noun)?.name();
   if (group === undefined || tail[0]?.startsWith("-") !== false) return undefined;

@@ -45,8 +45,8 @@ export function similarCommands(
     pathsAt(1, isSame),
   ];
   const matchingPaths = candidateLists.find((candidates) => candidates.length > 0) ?? [];
-  const longestLength = Math.max(...matchingPaths.map((path) => path.length));
-  const longestPaths = matchingPaths.filter((path) => path.length === longestLength);
+  const maxPathLength = Math.max(...matchingPaths.map((path) => path.length));
+  const longestPaths = matchingPaths.filter((path) => path.length === maxPathLength);
   return longestPaths.length <= MAX_SUGGESTIONS ? longestPaths.map((path) => path.join(" ")) : [];
 }
 

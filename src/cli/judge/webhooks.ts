@@ -73,7 +73,7 @@ export function registerChecklistWebhooks(group: Group): void {
         valueOption("--endpoint <id>", "only this endpoint (default: all enabled endpoints)", parseId),
         valueOption(
           "--order-view <view>",
-          "URL or command that shows whether an order changed; with it, the drill also sends events of your newest order, including forged events of every type (default: only webhook.test events)",
+          "URL or command that shows whether an order changed; with it, the drill also sends events of the newest order that the endpoint has accepted, including forged events of every type (default: only webhook.test events)",
         ),
         switchOption("--all", "also show the steps that passed"),
       ],
@@ -247,7 +247,7 @@ async function resultText(
 
 function orderLine(checkout: FoundReceiver["checkout"], orderView: string | undefined): string {
   if (orderView === undefined)
-    return "Only webhook.test was sent: --order-view VIEW is your consent to send forged events of your newest order too.";
+    return "Only webhook.test was sent: --order-view VIEW is your consent to send forged events of the newest accepted order too.";
   if (checkout === null)
     return "Only webhook.test was sent: the endpoint has not accepted an event of an order yet. Let your shop create an order, and run the drill again.";
   return `The drill also sent forged events of order ${printableLiteral(checkout.orderId)} (${checkout.id}), and does not read your view: check there whether the order has changed: ${printable(fillAddress(orderView, checkout))}`;

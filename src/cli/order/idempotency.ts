@@ -13,7 +13,7 @@ export function registerIdempotency(group: Group): void {
   register(group, {
     name: "list",
     usesStore: false,
-    summary: "list the idempotency keys that were sent, with their results",
+    summary: "list the idempotency keys sent from this folder, with their results",
     examples: ["checkout idempotency list", "checkout idempotency list --json"],
     run: (context) => withJournal(context, (journal) => listKeys(context, journal)),
   });

@@ -5,7 +5,8 @@ export function registerPortalSignOut(group: Group): void {
   register(group, {
     name: "sign-out",
     usesStore: false,
-    summary: "sign every browser out of the portal, and revoke unused sign-in links",
+    summary:
+      "sign the owner's and the administrator's browsers out of the portal, and revoke unused sign-in links (for a store's links: checkout tokens revoke)",
     examples: ["checkout portal sign-out"],
     run: runnerFor("endPortalSessions", {
       text: ({ ended }) => `${ended === 1 ? "1 browser was" : `${ended} browsers were`} signed out`,

@@ -206,8 +206,8 @@ export function findSandbox(context: Context, role: ControlRole = "control"): Co
 }
 
 /**
- * Runs an action that needs an API key. A caller with a store's token and no key gets a key under a lease: it is
- * revoked when the command ends, however it ends, and after `timeoutMs`.
+ * Runs an action that needs an API key. A caller with a store's token and no key gets a key under a lease: the key
+ * is revoked when the command ends, however it ends, and after `timeoutMs` at the latest.
  */
 export function withStoreKey<Value>(
   context: Context,

@@ -70,7 +70,10 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
   const { apiKey, storeId } = identity;
   const isOnlyForFolder = namedAddress === undefined || apiKey.source === stateFile(folder, "credentials");
   const hintOf = (variable: string): string => `(${variable}${misspellingHint(world, variable)})`;
-  /** The stores whose keys the folder has; the keys are not for this service. */
+  /**
+   * The ids of the folder's stores, if their keys cannot be used: the folder's sandbox is stopped, the address is local,
+   * and no other API key is set. Otherwise empty.
+   */
   const ids = runningUrl === undefined && isLocal && apiKey.value === null ? Object.keys(stores) : [];
   const missingKeyText = ids[0] && `there is no other API key for ${address} ${hintOf("CHECKOUT_API_KEY")}`;
   /** The current base URL, for a key that only the folder's running sandbox may get; undefined while it is stopped. */

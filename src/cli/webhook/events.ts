@@ -98,7 +98,7 @@ export function registerEvents(group: Group): void {
     ],
     options: [
       switchOption("--body", "print only the body, byte for byte as it is sent"),
-      ...webhookWaitOptions("wait until every delivery has succeeded or was given up"),
+      ...webhookWaitOptions("wait until every delivery has succeeded or been given up"),
     ],
     run: runGet,
   });

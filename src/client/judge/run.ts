@@ -446,12 +446,15 @@ export async function storyOf(
   return lines.slice(-MAX_STORY_LINES).map(entryLine);
 }
 
-/** The plain purchase as a judged history. `plain`: undefined if it was interrupted. */
-export async function plainHistory(bench: Bench, plain: PlainPurchase | undefined): Promise<JudgedHistory> {
+/** The plain purchase as a judged history. `plainPurchase`: undefined if it was interrupted. */
+export async function plainHistory(
+  bench: Bench,
+  plainPurchase: PlainPurchase | undefined,
+): Promise<JudgedHistory> {
   const name = PLAIN_PURCHASE;
-  if (plain === undefined)
+  if (plainPurchase === undefined)
     return { name, verdict: noVerdict(factOf("interrupted"), null), reference: null, story: [] };
-  const { verdict, reference, purchase } = plain;
+  const { verdict, reference, purchase } = plainPurchase;
   const isBroken = verdict.state === "broken" && reference !== null;
   const story = isBroken
     ? await storyOf(bench, lastCheckout(purchase).orderId, new Map([["a", purchase]]))

@@ -21,7 +21,7 @@ export type OrderName = (typeof ORDER_NAMES)[number];
 export type OtherTerms = AmountDirection | "other_currency";
 
 export type ReturnForm = {
-  /** The order whose session is in the address. `first`: the visited order's first; null: none. Default: its last. */
+  /** Whose session is in the address. `first`: the visited order's first; null: no session. Default: its last session. */
   readonly session?: OrderName | "first" | null;
   readonly query?: string;
   readonly method?: "GET" | "POST";

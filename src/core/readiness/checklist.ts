@@ -96,9 +96,9 @@ function actionEvidence(...acts: readonly (RecordedAction | null)[]): BilingualE
     );
 }
 
-function storeItem({ storeId, isActive, activeSince, capabilities }: ReadinessFacts): ItemFinding {
+function storeItem({ storeId, isActive, stateSince, capabilities }: ReadinessFacts): ItemFinding {
   const evidence: BilingualEvidence[] = [
-    evidenceOf(TEXTS.store(isActive), storeId, activeSince),
+    evidenceOf(TEXTS.store(isActive), storeId, stateSince),
     ...capabilityLines(capabilities).map((line) => evidenceOf(line)),
   ];
   const inactiveItem = { reason: TEXTS.storeInactive, next: "checkout admin activate" };

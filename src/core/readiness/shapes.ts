@@ -61,7 +61,7 @@ export type ReadinessFacts = {
   readonly now: number;
   readonly isActive: boolean;
   /** Time of the last change between active and inactive. */
-  readonly activeSince: number;
+  readonly stateSince: number;
   readonly capabilities: readonly DomainOf<typeof capability>[];
   readonly production: Production;
   readonly returnOrigins: readonly { readonly origin: string; readonly createdAt: number }[];

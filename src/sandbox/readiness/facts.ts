@@ -20,12 +20,14 @@ function readReadiness(context: ReadinessContext, storeId: string): Outcome<Read
   if (details === undefined) return refuseUnknownStore(storeId);
   const now = storeTime(context, storeId);
   const actions = store.adminActions.of(storeId);
-  const lastActivation = actions.findLast(({ action }) => action === "activate" || action === "deactivate");
+  const lastActivationChange = actions.findLast(
+    ({ action }) => action === "activate" || action === "deactivate",
+  );
   return accept({
     storeId,
     now,
     isActive: details.active,
-    activeSince: lastActivation?.at ?? details.createdAt,
+    stateSince: lastActivationChange?.at ?? details.createdAt,
     capabilities: store.capabilities.of(storeId),
     production: productionOf(actions),
     returnOrigins: store.returnOrigins.listWithTimes(storeId),

@@ -45,7 +45,7 @@ export function createRefusedIndex(
     return lines;
   };
 
-  /** The newest refused requests of a store after a position, one more than `MAX_SEARCHED_LINES` if there are more. */
+  /** The newest refused requests after a position, at most `MAX_SEARCHED_LINES` + 1: one more shows that there are more. */
   const updateLines = (storeId: string, start: number): readonly RefusedLine[] => {
     const cachedIndex = cachedIndexes.get(storeId);
     const newestBatch = selectNewestBatch.get(storeId) ?? 0;

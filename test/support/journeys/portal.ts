@@ -39,7 +39,7 @@ const LAST = [
   "/portal/sign-out-everywhere",
 ];
 
-/** Forms that are posted to sign in. */
+/** The paths of sign-in forms. */
 const SIGN_IN = /\/sign-in$/;
 
 /** A browser that is signed in with one role. */

@@ -263,7 +263,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
     causes: { booked_when_paid: "reads_part", takes_events: "reads_part" },
   },
   forged_payment: {
-    title: ["a forged payment, badly signed", "伪造的支付，签名错误"],
+    title: ["a forged payment, with a wrong signature", "伪造的支付，签名错误"],
     steps: [
       ...unchangedBy(...HARMLESS_EVENTS.forged),
       ...on("c", CREATE, TELL_CREATED, PAY, tellAs("forged", "succeeded"), TELL, LOOK),

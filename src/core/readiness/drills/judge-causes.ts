@@ -173,7 +173,7 @@ const JUDGE_CAUSES = {
     "普通支付丢失：商店对支付事件返回了 2xx，订单却没有显示已支付。如果视图显示的是已支付的订单，请更正 --paid-when；否则请对照订单时间线中的响应和商店的日志。",
   ],
   books_unverified: [
-    "The order is booked after a badly signed event: the shop acts on an event before, or without, verifying it. Verify first, and ignore an event that is not valid.",
+    "The order is booked after an event with a wrong signature: the shop acts on an event before, or without, verifying it. Verify first, and ignore an event that is not valid.",
     "收到签名错误的事件后，订单就入账：商店在验签之前处理了事件，或没有验签。请先验签，对无效的事件不做任何处理。",
   ],
   books_unknown_type: [

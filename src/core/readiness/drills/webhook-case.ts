@@ -97,7 +97,7 @@ export function unusualForm(cause: DrillCause, mutations: Mutations): Form {
   return { ...genuineForm(cause, mutations), expected: "not 2xx" };
 }
 
-/** A badly signed form that a receiver may trust because of how it is sent. */
+/** A form with a wrong signature that a receiver may trust because of how it is sent. */
 export function badlySignedForm(cause: DrillCause, mutations: Mutations): Form {
   return unusualForm(cause, { signature: wrongDigits, ...mutations });
 }

@@ -239,10 +239,10 @@ export const TEST_FORMS = {
 } as const;
 
 export function badlySignedTitle([text, chinese]: Words): Words {
-  return [`badly signed, ${text}`, `签名错误，${chinese}`];
+  return [`a wrong signature, ${text}`, `签名错误，${chinese}`];
 }
 
-/** A badly signed form with another content type; undefined: without a content type. */
+/** A form with a wrong signature and another content type; undefined: without a content type. */
 function contentTypeForm(type: string | undefined): TitledForm {
   const title: Words =
     type === undefined ? ["with no content type", "没有内容类型"] : [`sent as ${type}`, `内容类型为 ${type}`];
@@ -290,7 +290,7 @@ function forwardedForm(address: string, mutations: Mutations): TitledForm {
     Via: "1.1 checkout",
   };
   const [text, chinese] =
-    mutations === WRONG_SIGNATURE ? ["badly signed", "签名错误"] : ["unsigned", "没有签名"];
+    mutations === WRONG_SIGNATURE ? ["a wrong signature", "签名错误"] : ["no signature", "没有签名"];
   const title: Words = [
     `${text}, with X-Forwarded-For, X-Real-IP and Forwarded of ${host}`,
     `${chinese}，X-Forwarded-For、X-Real-IP 和 Forwarded 为 ${host}`,

@@ -28,7 +28,7 @@ export const LAUNCH_TEXTS = {
       "向每个启用的接收端发送有效和无效的请求，检查接收端接受哪些请求。不会产生事件。",
     ],
     duplicates: [
-      "Sends the events of one payment more than once, and checks how often your shop booked the payment.",
+      "Sends the events of one payment more than once, and checks how many times your shop booked the payment.",
       "多次发送同一笔支付的事件，并检查您的商店入账了几次。",
     ],
     idempotency: [
@@ -80,7 +80,7 @@ export const LAUNCH_TEXTS = {
     "申请正由管理员处理。申请无法撤回，只能由管理员关闭。",
   ],
   nothingLeft: [
-    "The gate is open, so there is nothing to request. None of this affects production.",
+    "The production gate of this sandbox is open, so there is nothing to request. Nothing on this page affects real production.",
     "生产环境已开放，无需再申请。此处的操作均不影响真实生产环境。",
   ],
   requestNote: ["Note for the administrator (optional)", "给管理员的备注（可选）"],
