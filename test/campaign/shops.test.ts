@@ -126,7 +126,9 @@ function chooseBreakages(rows: readonly Breakage[]): Breakage[] {
   return FULL ? own : own.slice(Math.floor(seededRandom(SEED)() * own.length)).slice(0, 1);
 }
 
-test("docs/launch.md makes a correct shop ready, or names a broken shop's cause", async ({ annotate }) => {
+test("the commands of docs/launch.md make a correct shop ready, and name the cause in a broken shop", async ({
+  annotate,
+}) => {
   if (!HAS_PYTHON) await annotate("python3 is not installed: only the shop with Express was launched");
   // In `npm test`, test/real/whole-shops.test.ts launches a correct shop.
   const right = FULL ? MAKES : [];

@@ -504,7 +504,7 @@ test.for(BROKEN_CASES)("doctor finds $what, and the suggested remedy works", asy
   expect(rowOf(cured, row.check)).toMatchObject({ status: "ok", next: null });
 });
 
-test("doctor reports neither injected answers, nor a receiver's errors, nor a refused forged webhook", async () => {
+test("doctor reports no problem because of injected answers or a receiver's errors in the log, or because of a refused forged webhook", async () => {
   const one = await createPatient();
   const log = one.file("sandbox.log");
   const lines: string[] = [];

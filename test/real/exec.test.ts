@@ -178,7 +178,7 @@ const PROXIED: readonly (readonly [Readonly<Record<string, string>>, string | un
   [{ HTTP_PROXY: "http://proxy.example", NO_PROXY: "a", no_proxy: "b" }, "b,a,127.0.0.1,localhost,::1"],
 ];
 
-test("requests of exec's program to the sandbox do not go through a proxy from the environment", async () => {
+test("exec sets NO_PROXY and no_proxy, so that its program's requests to the sandbox bypass a proxy from the environment", async () => {
   const harness = createHarness();
   harness.setProgram(() => Promise.resolve(EXITED));
   for (const [env, wanted] of PROXIED) {

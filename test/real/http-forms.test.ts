@@ -18,7 +18,7 @@ async function send({ port }: SandboxHere, lines: readonly string[], body = ""):
   return answer;
 }
 
-test("HEAD is answered wherever GET is, with the headers of GET and no body", async () => {
+test("HEAD is answered with the status and headers of GET, and no body", async () => {
   const sandbox = await startSandboxHere({ cwd: tempFolder() });
   const { origin } = new URL(sandbox.ready.base_url);
   const auth = { Authorization: `Bearer ${sandbox.ready.api_key ?? ""}` };

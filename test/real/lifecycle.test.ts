@@ -568,7 +568,7 @@ test("a shell reads back any value that env prints", () => {
   }
 });
 
-test("the other formats of env quote characters that their readers would change", () => {
+test("the fish, powershell, github, json and dotenv formats of env quote characters that their readers would change", () => {
   const one = (format: Parameters<typeof environmentText>[1], value: string) =>
     environmentText({ V: value }, format);
   expect(one("fish", "it's \\n $x")).toBe(`set -gx V 'it'"'"'s '\\\\'n $x'`);

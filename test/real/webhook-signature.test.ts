@@ -208,7 +208,7 @@ test("verifyWebhook returns events of every type, with the signed id", () => {
   expect([same, back]).toHaveLength(2);
 });
 
-test("verifyWebhook reads headers of Fetch, Node and raw lines, under the configured names", () => {
+test("verifySignature reads headers of Fetch, Node and raw lines, under the configured names", () => {
   const signed = signHeaders([OTHER, SECRET], { eventId: "e1", timestamp: AT, rawBody: Buffer.from("{}") });
   const rows = [
     new Headers(signed),

@@ -125,7 +125,7 @@ test("webhooks verify reads secrets from a file, one per line, and the file wins
   expect(codes).toEqual([0, 0, 1]);
 });
 
-test("a missing or invalid argument of webhooks verify is a usage error that says how to give it", async () => {
+test("a missing or invalid argument of webhooks verify or webhooks sign is a usage error that says how to give it", async () => {
   const { harness, write, verify } = prepare();
   write("empty.txt", "\n");
   const rows: readonly (readonly [said: string, result: Promise<Result>])[] = [
