@@ -159,7 +159,7 @@ test("the first wave has every fault at every place, and every other outcome of 
   expect(killed).toContain("kill_after_answer at order.succeeded 1");
 });
 
-test("the place table has every single fault with its result, and no pairs", () => {
+test("the table of places has the result of each schedule with one fault or one other payment, and no pairs", () => {
   const orders = { method: "POST", path: "/v1/orders", nth: 1 } as const;
   const single = (action: "latency" | "kill" | "reset"): Schedule => ({
     faults: [faultAt(orders, action)],

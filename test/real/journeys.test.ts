@@ -90,7 +90,7 @@ for (const [name, make] of Object.entries(FORMS))
     if (FULL && IN_ROOT === undefined) await expectReady(form);
   });
 
-test("the walk reports routes without a journey, and pages without their style sheet", async () => {
+test("the walk through the journeys reports routes without a journey, and pages without a valid style sheet", async () => {
   const taken = new Set(["GET /portal/{store_id}/keys"]);
   expect(unusedRoutes([...taken, "POST /portal/{store_id}/new"], taken)).toEqual([
     "POST /portal/{store_id}/new",

@@ -181,7 +181,7 @@ test("a sandbox with a public URL does not move to another port", async () => {
   expect([code, stderr]).toEqual([1, expect.stringContaining("port 4242 is used by")]);
 });
 
-test("loopback always answers, duplicate addresses count once, and a foreign address is reported", async () => {
+test("whatever addresses a server listens on, loopback also answers, duplicate addresses count once, and an address of another machine is reported", async () => {
   const all = (more: readonly string[]): string[] => listenAddresses(more).map(({ address }) => address);
   expect(all([])).toEqual(["127.0.0.1", "::1"]);
   expect(all(["127.0.0.1", "::1"])).toEqual(["127.0.0.1", "::1"]);

@@ -35,7 +35,7 @@ test("a refused retry suggests checkout listen if the listener has stopped, and 
   }
 });
 
-test("before is refused together with since or wait_ms", async () => {
+test("the parameter before is refused together with since or wait_ms", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   await site.addEndpoint(site.receiver(3000).url);
   await site.order();
