@@ -160,7 +160,7 @@ const NO_VERIFICATION: readonly BrokenReceiver[] = [
     make: () => only(({ number }) => number % 2 === 0),
   },
   {
-    name: "the other of two processes",
+    name: "the other of two processes has no secret, and verifies nothing",
     make: () => only(({ number }) => number % 2 === 1),
   },
   {
@@ -215,7 +215,7 @@ const NO_VERIFICATION: readonly BrokenReceiver[] = [
     make: () => only((incoming) => headerOf(incoming, "Content-Type") !== "text/plain"),
   },
   {
-    name: "all of no signatures are right",
+    name: "accepts an empty list of signatures",
     make: () => (incoming) =>
       incoming.signature?.split(",").filter(Boolean).length === 0 ? 200 : right(incoming),
   },
@@ -223,7 +223,7 @@ const NO_VERIFICATION: readonly BrokenReceiver[] = [
 
 const SECRETS: readonly BrokenReceiver[] = [
   {
-    name: "an unset second secret counts",
+    name: "accepts signatures with a second secret that is unset",
     make: () => (incoming) => (withSecret("", handmade({}))(incoming) === 200 ? 200 : right(incoming)),
   },
   { name: "its only secret is empty", make: () => withSecret("", handmade({})) },
@@ -266,7 +266,7 @@ const COMPARISONS: readonly BrokenReceiver[] = [
   },
   { name: "compares the middle", make: () => comparing([8, 56]) },
   {
-    name: "compares as much as there is",
+    name: "compares only as many digits as it is given",
     make: () =>
       handmade({ isSigned: ({ signature = "-", over, rawBody }) => over(rawBody).startsWith(signature) }),
   },
@@ -302,7 +302,7 @@ function onlySignature({ rawHeaders, signature }: Incoming, at: number): string[
 const AGES: readonly BrokenReceiver[] = [
   { name: "no age is too old", make: () => fresh(() => true) },
   {
-    name: "300,000 seconds for 300,000 milliseconds",
+    name: "a tolerance of 300,000 seconds instead of milliseconds",
     make: () => fresh((age) => Math.abs(age) <= 300_000),
   },
   { name: "a future age is never too much", make: () => fresh((age) => age <= 300) },
@@ -316,7 +316,7 @@ const AGES: readonly BrokenReceiver[] = [
     make: () => fresh((age) => age <= 3540 && age >= -300),
   },
   {
-    name: "300 milliseconds for 300 seconds",
+    name: "a tolerance of 300 milliseconds instead of seconds",
     make: () => fresh((age) => Math.abs(age * 1000) <= 300),
   },
   {

@@ -201,7 +201,7 @@ export const GOOD_CLIENTS: readonly NamedClient[] = [
     },
   },
   {
-    name: "two keys of the same purchase in one header are one key",
+    name: "the key contains a comma",
     client: keyedBy(({ orderId }) => `order:${orderId}, and its shop`),
   },
 ];
