@@ -8,37 +8,18 @@ import { isRefusedPort } from "../core/network/refused-ports.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { DEFAULT_RATE_LIMIT } from "../core/request/rate-limit.ts";
 import { printable } from "../core/text.ts";
-import { createSandbox, type Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
+import { createSandbox, type Sandbox, type SandboxOptions, type SandboxParts } from "../sandbox/sandbox.ts";
 import type { ServeOptions } from "./options.ts";
 import type { Host } from "./hosting.ts";
 import type { ProcessDescription } from "../core/sandbox/description.ts";
 import { DEFAULT_PORT } from "../core/config/settings.ts";
 
-/** The options of a sandbox that do not depend on its port, and a function that describes it for a port. */
-export type PortlessService = Pick<
-  SandboxOptions,
-  | "store"
-  | "log"
-  | "requests"
-  | "report"
-  | "masterKey"
-  | "folderHold"
-  | "requestStop"
-  | "keepKey"
-  | "keepKeySoon"
-  | "keepName"
-  | "startClock"
-  | "forgetStore"
-  | "onNewInstance"
-  | "snapshotStorage"
-  | "calibration"
-  | "isAsleep"
-> &
-  ControlTokens & { readonly describe: (port: number, host?: LoopbackHost) => ProcessDescription };
+/** The parts of a sandbox, and a function that describes it for a port. */
+export type PortlessService = SandboxParts & {
+  readonly describe: (port: number, host?: LoopbackHost) => ProcessDescription;
+};
 
 type ListeningSandbox = { readonly listener: Listener; readonly sandbox: Sandbox };
-
-export type ControlTokens = Pick<SandboxOptions, "controlToken" | "adminToken">;
 
 /** A configuration may be larger than other bodies (decision 6); requests to pages may carry many cookies (decision 58). */
 const LIMITS = {
@@ -116,27 +97,20 @@ function refuseAll(): never {
 /** Creates the sandbox for a port, which is part of its addresses; 0 for a sandbox without a port. */
 export function createSandboxOnPort(
   { world, version }: Host,
-  options: ServeOptions & { readonly deliveryTls?: TlsTrust | undefined },
-  {
-    service,
-    port,
-    host,
-  }: { readonly service: PortlessService; readonly port: number; readonly host?: LoopbackHost },
+  { listen: addresses = [], publicUrl, portalUrl, rateLimit = DEFAULT_RATE_LIMIT }: ServeOptions,
+  { describe, port, host, ...parts }: PortlessService & ServicePort,
 ): Sandbox {
-  const { describe, ...handlers } = service;
   const description = describe(port, host);
-  return createSandbox(world, {
-    ...handlers,
-    ...description.settings,
-    addresses: options.listen ?? [],
-    publicUrl: options.publicUrl,
-    portalUrl: options.portalUrl,
-    rateLimit: options.rateLimit ?? DEFAULT_RATE_LIMIT,
-    deliveryTls: options.deliveryTls,
-    description,
-    version,
-  });
+  const { settings } = description;
+  const origins = { addresses, publicUrl, portalUrl };
+  return createSandbox(world, { ...parts, ...settings, ...origins, rateLimit, description, version });
 }
+
+/** The port of a sandbox with its loopback host, and the certificates that it trusts. */
+type ServicePort = Pick<SandboxOptions, "deliveryTls"> & {
+  readonly port: number;
+  readonly host?: LoopbackHost;
+};
 
 /** Listens on a port. A named port must be free; if the default port is taken, the next ports are tried, with a message. */
 export async function listenOnPort(
@@ -146,7 +120,7 @@ export async function listenOnPort(
 ): Promise<Outcome<ListeningSandbox, HostFailure>> {
   let sandbox: Sandbox | undefined;
   const makeService = (port: number, host: LoopbackHost) => {
-    sandbox = createSandboxOnPort(context, { ...options, deliveryTls }, { service, port, host });
+    sandbox = createSandboxOnPort(context, options, { ...service, deliveryTls, port, host });
     return sandbox.service;
   };
   const { world, printer } = context;

@@ -56,7 +56,7 @@ export function createAccessLog(
     readonly format: LogFormat;
     readonly stream: LogStream;
     /** Formats a request's id in a line of text. Default: the whole id. */
-    readonly formatId?: (id: string) => string;
+    readonly formatId?: ((id: string) => string) | undefined;
   },
 ): AccessLog {
   const { stream, formatId = (id) => id } = options;

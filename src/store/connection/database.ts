@@ -59,7 +59,7 @@ export type OpenOptions = {
 };
 
 /** The schema versions of a file before and after its migration, and the path of its backup. */
-export type MigratedFile = { readonly from: number; readonly to: number; readonly backupPath: string };
+type MigratedFile = { readonly from: number; readonly to: number; readonly backupPath: string };
 
 export const IN_MEMORY = ":memory:";
 
