@@ -1,7 +1,6 @@
 // Runs a hosted service on this machine, in workerd. Its configuration: hosted/dev/workerd-config.ts; the Worker:
 // hosted/worker.ts; the command: cli/hosted/dev.ts.
 import type { Hold } from "../../core/webhook/hold.ts";
-import { WORKER_FILE } from "../../host/folder/files.ts";
 import type { HostedSettings } from "../shared/settings.ts";
 import { CONTROL_ROOT } from "../../core/control/protocol.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
@@ -12,7 +11,7 @@ import { resolveTargetHost } from "../../core/webhook/target.ts";
 import type { RunRecord } from "../../core/state-files.ts";
 import type { ShellResult, World } from "../../world.ts";
 import { stateFailure, usageFailure, type HostFailure } from "../../host/failure.ts";
-import { stateFile } from "../../host/folder/files.ts";
+import { stateFile, WORKER_FILE } from "../../host/folder/files.ts";
 import { watchForLoss } from "../../host/folder/loss.ts";
 import { holdFolder } from "../../host/folder/hold.ts";
 import * as state from "../../host/folder/state-folder.ts";
@@ -84,14 +83,22 @@ export async function serveHosted<Value>(
   const { world } = context;
   const { folder } = servedFolder;
   const worker = world.ownFile(WORKER_FILE);
-  if (worker === undefined) return refuseWithoutWorker();
+  if (worker === undefined)
+    return usageFailure(
+      "this build of checkout does not include the Worker; the single executable never does",
+      "run it from the npm package, in its project: npx --no -- checkout hosted dev",
+    );
   const secrets = readGivenSecrets(world);
   if (!secrets.ok) return secrets;
   const portCheck = await checkFirstPort(world, folder, options);
   if (!portCheck.ok) return portCheck;
   const folderResult = state.makeStateFolder(world, folder, options);
   if (!folderResult.ok) return folderResult;
-  if (world.files.exists(stateFile(folder, "database"))) return refuseOtherState(folder);
+  if (world.files.exists(stateFile(folder, "database")))
+    return usageFailure(
+      `${folder} has the state of checkout sandbox start, which a hosted service cannot use`,
+      "name another folder with --dir",
+    );
   const controlToken = secrets.value.controlToken?.value ?? state.newToken(world, "control");
   const hold = await holdFolder(world, folder, { control_token: controlToken });
   if (!hold.ok) return hold;
@@ -141,13 +148,10 @@ async function serveOnPort<Value>(
   writeConfig(context, folder, service);
   const endController = new AbortController();
   let lossWatch: ReturnType<typeof watchForLoss> | undefined;
-  const { listening, result, isPortTaken } = runWorkerd(world, {
-    folder,
-    secrets: service,
-    signal: endController.signal,
-  });
+  const { signal } = endController;
+  const { listening, result, isPortTaken } = runWorkerd(world, { ...service, folder, signal });
   try {
-    const timeout = world.sleep(START_TIMEOUT_MS, AbortSignal.any([stopSignal, endController.signal]));
+    const timeout = world.sleep(START_TIMEOUT_MS, AbortSignal.any([stopSignal, signal]));
     // Nothing is sent before workerd listens: another program on the port would receive the token.
     const startResult = await Promise.race([listening, result, timeout]);
     if (stopSignal.aborted) return accept("stopped");
@@ -171,11 +175,11 @@ async function serveOnPort<Value>(
 }
 
 /** Replaces the failure of a start if a full disk caused it, because the runtime does not report failed writes. */
-function explainFullDisk<Failed extends Outcome<never, HostFailure>>(
+function explainFullDisk(
   { files }: Pick<World, "files">,
   folder: string,
-  failure: Failed,
-): Failed | ReturnType<typeof stateFailure> {
+  failure: Outcome<never, HostFailure>,
+): Outcome<never, HostFailure> {
   if (files.disk(folder).freeBytes >= MIN_FREE_BYTES) return failure;
   const { code, sentence, next } = storageFailure("disk_full");
   return stateFailure({ code, message: `the service could not start in ${folder}: ${sentence}`, next });
@@ -204,17 +208,13 @@ async function choosePort(
   { world, printer }: Host,
   namedPort: number | undefined,
 ): Promise<Outcome<number, HostFailure>> {
-  const requestedPort = namedPort ?? DEFAULT_PORT;
-  for (const port of namedPort === undefined ? [requestedPort, 0] : [requestedPort]) {
-    const openOutcome = await probePort(world, port);
-    if (!openOutcome.ok && namedPort !== undefined)
-      return { ok: false, refusal: portFailure(world, port, openOutcome.refusal) };
-    if (!openOutcome.ok) continue;
-    if (openOutcome.value !== requestedPort && namedPort === undefined)
-      printer.info(`Port ${requestedPort} is taken; this service is on ${openOutcome.value}.`);
-    return accept(openOutcome.value);
-  }
-  return refuseWithoutPort();
+  const probe = await probePort(world, namedPort ?? DEFAULT_PORT);
+  if (probe.ok) return probe;
+  if (namedPort !== undefined) return { ok: false, refusal: portFailure(world, namedPort, probe.refusal) };
+  const freePort = await probePort(world, 0);
+  if (!freePort.ok) return refuseWithoutPort();
+  printer.info(`Port ${DEFAULT_PORT} is taken; this service is on ${freePort.value}.`);
+  return freePort;
 }
 
 function refuseWithoutPort(): Outcome<never, HostFailure> {
@@ -324,18 +324,4 @@ async function callService(
     message: `the service could not answer ${path}: ${text}`,
     next: "correct the cause, or read sandbox.log in the state folder, and start it again; every answered write is kept",
   });
-}
-
-function refuseWithoutWorker(): Outcome<never, HostFailure> {
-  return usageFailure(
-    "this build of checkout does not include the Worker; the single executable never does",
-    "run it from the npm package, in its project: npx --no -- checkout hosted dev",
-  );
-}
-
-function refuseOtherState(folder: string): Outcome<never, HostFailure> {
-  return usageFailure(
-    `${folder} has the state of checkout sandbox start, which a hosted service cannot use`,
-    "name another folder with --dir",
-  );
 }

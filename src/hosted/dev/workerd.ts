@@ -36,11 +36,7 @@ type Workerd = {
 /** Runs workerd until the signal, or until it ends by itself. Appends its stderr to the log of the folder. */
 export function runWorkerd(
   world: ProgramWorld & Pick<World, "run">,
-  {
-    folder,
-    secrets,
-    signal,
-  }: { readonly folder: string; readonly secrets: ServiceSecrets; readonly signal: AbortSignal },
+  { folder, signal, ...secrets }: ServiceSecrets & { readonly folder: string; readonly signal: AbortSignal },
 ): Workerd {
   const { files } = world;
   const logFile = stateFile(folder, "log");
