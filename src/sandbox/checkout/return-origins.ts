@@ -11,11 +11,6 @@ type OriginToAdd = OriginOfStore & { readonly path?: string | undefined };
 /** Maximum number of return origins of one store. */
 const MAX_RETURN_ORIGINS = 20;
 
-/** The origins to which a store's customers may be redirected, oldest first (decision 19). */
-export function listReturnOrigins({ store }: ServiceContext, storeId: string): ReturnOrigin[] {
-  return store.returnOrigins.list(storeId);
-}
-
 /** Adds a return origin; an existing one keeps its position. Refuses with `not_found`, and above 20 with `state_conflict`. */
 export function addReturnOrigin(
   context: ServiceContext,

@@ -50,30 +50,37 @@ export function createWriteSignals<Notice = WriteNotice>({
   };
 }
 
+type WaitContext = {
+  readonly world: Pick<World, "monotonic">;
+  readonly storeGate: Pick<StoreGate, "isClosed">;
+  readonly writeSignals: Pick<WriteSignals, "next" | "isOver">;
+};
+
 type WaitOptions<Result> = {
   readonly read: () => Result;
   /** Whether a result ends the wait before the timeout. */
   readonly isEnough: (result: Result) => boolean;
-  /** Resolves when another read may find more, or after `remainingMs`. */
-  readonly next: (remainingMs: number) => Promise<void>;
-  /** Whether further waiting is useless. Default: never. */
-  readonly isOver?: () => boolean;
+  /** The signals after which another read may find more. Default: the writes of the store. */
+  readonly signals?: WaitContext["writeSignals"];
+  /** Maximum pause between two reads, in milliseconds. Default: until the next signal. */
+  readonly maxPauseMs?: number;
 };
 
-/** Reads until a result is enough. Returns the last result when the time is up, or when the store is being erased. */
+/**
+ * Reads until a result is enough. Returns the last result when the time is up, when the store is being erased, or when
+ * the signals are over.
+ */
 export async function pollUntil<Result>(
-  {
-    world,
-    storeGate,
-  }: { readonly world: Pick<World, "monotonic">; readonly storeGate: Pick<StoreGate, "isClosed"> },
+  { world, storeGate, writeSignals }: WaitContext,
   { storeId, waitMs = 0 }: { readonly storeId: string; readonly waitMs: number | undefined },
-  { read, isEnough, next, isOver = () => false }: WaitOptions<Result>,
+  { read, isEnough, signals = writeSignals, maxPauseMs = Infinity }: WaitOptions<Result>,
 ): Promise<Result> {
   const deadline = world.monotonic() + waitMs;
   for (;;) {
     const result = read();
     const remainingMs = deadline - world.monotonic();
-    if (isEnough(result) || remainingMs <= 0 || storeGate.isClosed(storeId) || isOver()) return result;
-    await next(remainingMs);
+    const isOver = remainingMs <= 0 || storeGate.isClosed(storeId) || signals.isOver();
+    if (isOver || isEnough(result)) return result;
+    await signals.next(storeId, Math.min(remainingMs, maxPauseMs));
   }
 }
