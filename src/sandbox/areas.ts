@@ -6,14 +6,13 @@ import { refuseFact } from "../core/refusals.ts";
 import { jsonHeaders } from "../web/answer.ts";
 import { createRouter, type Route } from "../web/router.ts";
 import type { HttpRequest } from "../world.ts";
-import type { Caller } from "./access/caller.ts";
 import { answerRefusal, storageRefusal, type Answer } from "./answer.ts";
 import { answerInArea, type Area, type AreaRoute } from "./area.ts";
 import { V1_AREA, type ApiContext } from "./api/v1.ts";
 import type { ServiceContext } from "./context.ts";
 import type { ControlContext } from "./control/control-api.ts";
 import type { PagesContext } from "./pages/payment/routes.ts";
-import type { PortalContext, Viewer } from "./pages/portal/view.ts";
+import type { PortalContext } from "./pages/portal/view.ts";
 
 export type AreasContext = ApiContext & ControlContext & PagesContext & PortalContext & FallbackContext;
 
@@ -84,13 +83,16 @@ const FALLBACK_ROUTES_AREA: Area<FallbackContext> = {
 
 const FALLBACK_AREA = mount("/", "merchant", () => FALLBACK_ROUTES_AREA);
 
-/** All areas by the beginning of their paths; the first matching area answers. */
+/**
+ * All areas by the beginning of their paths; the first matching area answers. Control API and pages are loaded with their
+ * first request, so that a start does not wait for them.
+ */
 export const AREAS: readonly MountedArea[] = [
   mount("/v1/", "merchant", () => V1_AREA),
-  mount(CONTROL_PREFIX, "control", loadControl),
+  mount(CONTROL_PREFIX, "control", async () => (await import("./control/control-api.ts")).CONTROL_AREA),
   mount("/pay/", "merchant", loadPages),
   mount("/assets/", "browser", loadPages),
-  mount("/portal", "portal", loadPortal),
+  mount("/portal", "portal", async () => (await import("./pages/portal/portal.ts")).PORTAL_AREA),
   FALLBACK_AREA,
 ];
 
@@ -132,16 +134,6 @@ function answerTranslated<AreaCaller>(
   return area.translate(context, request, (innerRequest) => answerInArea(area, context, innerRequest));
 }
 
-/** Loads the control API with its first request, so that a start does not wait for the schemas of its operations. */
-async function loadControl(): Promise<Area<ControlContext, Caller>> {
-  return (await import("./control/control-api.ts")).CONTROL_AREA;
-}
-
-/** Loads the pages with the first request for a page, so that a start does not wait for them. */
 async function loadPages(): Promise<Area<PagesContext>> {
   return (await import("./pages/pages.ts")).PAGES_AREA;
-}
-
-async function loadPortal(): Promise<Area<PortalContext, Viewer>> {
-  return (await import("./pages/portal/portal.ts")).PORTAL_AREA;
 }

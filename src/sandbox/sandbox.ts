@@ -1,7 +1,7 @@
 import { allowedHosts, localOrigin } from "../core/loopback.ts";
 import { hostOf, isLoopbackAddress, type ListenAddress } from "../core/network/address.ts";
 import { hostHeaders, portalOrigin } from "../core/network/public-url.ts";
-import type { Outcome, Refusal } from "../core/outcome.ts";
+import type { Refusal } from "../core/outcome.ts";
 import type { RateLimit } from "../core/request/rate-limit.ts";
 import { toStorageError } from "../store/connection/group-commit.ts";
 import { StorageUnavailable } from "../store/connection/storage-failure.ts";
@@ -98,7 +98,6 @@ type SandboxWorld = SandboxContext["world"] & Pick<World, "after" | "randomBytes
 
 /** Creates a sandbox. Each readable request first passes the guard; every answer is passed to the logs. */
 export function createSandbox(world: SandboxWorld, options: SandboxOptions): Sandbox {
-  const hosts = hostsOf(options);
   const report = (work: string) => (error: unknown) => options.report(work, error);
   const writeSignals = createWriteSignals(world);
   const controller = new AbortController();
@@ -113,7 +112,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     ...access,
     assumptions: createAssumptionLog(options.store, report("assumptions")),
     pageViews: createPageViewRecorder({ store: options.store, world, writeSignals }, report("page views")),
-    ...createMemoryState(world, { report: report("lease"), writeSignals }),
+    ...createMemoryState(world, writeSignals, report("lease")),
     writeSignals,
     expectDue: (storeId, realTime) => timekeeper.expect(storeId, realTime),
     wakeDispatcher: (endpointId) => dispatcher.wake(endpointId),
@@ -123,13 +122,15 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     },
     ...(options.isAsleep === true ? IDLE_TIMERS : {}),
     storeGate: createStoreGate(world, (storeId) => writeSignals.notify(storeId)),
-    saveStory: (page) => saveStory(context, page),
+    saveStory: async (page) =>
+      (await import("./pages/portal/checkout/saved-story.ts")).saveStory(context, page),
     pause: (milliseconds) => world.sleep(milliseconds, controller.signal),
     dispatcher: { drain: (storeId, budgetMs) => dispatcher.drain(storeId, budgetMs) },
   };
   const dispatcher = createDispatcher(context, report("delivery"));
   const fail = createFailureAnswers(context, options.report);
   const timekeeper = createTimekeeper(world, { context: () => context, report: report("timer") });
+  const hosts = hostsOf(options);
   const service: Service = {
     answer: async (request) => {
       const startedAt = world.monotonic();
@@ -148,9 +149,9 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     markAnnounced,
     stop: async (graceMs) => {
       for (const end of [() => controller.abort(), timekeeper.stop, writeSignals.end]) end();
-      const idle = Promise.all([context.assumptions.idle(), context.pageViews.idle()]);
-      const idleWait = Promise.race([idle, new Promise<void>((resolve) => world.after(graceMs, resolve))]);
-      await Promise.all([dispatcher.stop(graceMs), idleWait, context.leases.endAll()]);
+      const records = Promise.all([context.assumptions.idle(), context.pageViews.idle()]);
+      const recordsEnd = resolvesWithin(world, graceMs, records);
+      await Promise.all([dispatcher.stop(graceMs), recordsEnd, context.leases.endAll()]);
     },
   };
 
@@ -214,14 +215,8 @@ const TOO_MANY_COOKIES =
   "; most of them are cookies of other programs on this machine: delete the cookies of localhost and 127.0.0.1 in this browser, then reload";
 
 /** The state of listeners, drills and clock moves, which is only in memory. */
-function createMemoryState(
-  world: SandboxWorld,
-  {
-    report,
-    writeSignals,
-  }: { readonly report: (error: unknown) => void; readonly writeSignals: Pick<WriteSignals, "notify"> },
-) {
-  const notifyChange = (storeId: string): void => writeSignals.notify(storeId, { checkoutId: null });
+function createMemoryState(world: SandboxWorld, { notify }: WriteSignals, report: (error: unknown) => void) {
+  const notifyChange = (storeId: string): void => notify(storeId, { checkoutId: null });
   return {
     listenerTargets: new Map<string, string>(),
     relay: createRelay(world, notifyChange),
@@ -242,13 +237,6 @@ function accessOf(
   const portalKeys = portal.isOff ? [] : [portal.path.slice("/portal/".length)];
   return { portal, tokens, secrets: [controlToken, adminToken, ...portalKeys] };
 }
-
-/** Loads the pages with the first story that is saved, so that a start does not wait for them. */
-const saveStory = async (
-  context: SandboxContext,
-  page: Parameters<SandboxContext["saveStory"]>[0],
-): Promise<Outcome<string>> =>
-  (await import("./pages/portal/checkout/saved-story.ts")).saveStory(context, page);
 
 function createRequestLogger(
   { log, requests, secrets }: SandboxOptions & Pick<SandboxContext, "secrets">,
