@@ -1,14 +1,17 @@
 import Database, { type Statement } from "better-sqlite3";
 import { existsSync, statSync } from "node:fs";
 import { isError, type Outcome } from "../../core/outcome.ts";
-import { causeOf, causeOfMisread, causeOfRawRead } from "./cause.ts";
+import { causeOfMisread, causeOfRawRead, causeOfRepetition } from "./cause.ts";
 import { readPart, sizeOf } from "./durable-files.ts";
 import { judgeLog, LOG_OPENINGS_MIGRATION, readOpenings } from "./opening.ts";
 import { toPositional } from "./statements.ts";
 import {
-  failureInVerdict,
-  isSqliteError,
   causeByCode,
+  causeOfError,
+  failureInVerdict,
+  hasCause,
+  isSqliteError,
+  noteCause,
   type Cause,
   type StorageFailureCode,
 } from "./storage-failure.ts";
@@ -138,14 +141,29 @@ export function openConnection(
   }
 }
 
-/** The cause of an error. Must be called before the database is closed: a close frees space, and removes files. */
+/**
+ * The cause of an error; undefined if it is not a disk failure. It is stored with the error for later catches. Must be
+ * called before the database is closed: a close frees space, and removes files. `isOpen`: whether this process has the
+ * database open; closing another descriptor of a file would then drop SQLite's locks.
+ */
 export function findCause(
   path: string,
-  { isOpen, ...options }: Pick<OpenOptions, "nativeBinding"> & { readonly isOpen?: boolean },
+  { isOpen = false, ...options }: Pick<OpenOptions, "nativeBinding"> & { readonly isOpen?: boolean },
   error: unknown,
 ): Cause | undefined {
-  return causeOf({ path, isOpen, findDiskCause: (cause) => findDiskCause(path, options, cause) }, error);
+  const namedCause = causeOfError(error);
+  if (namedCause === undefined || !isSqliteError(error) || hasCause(error)) return namedCause;
+  const { code } = namedCause.failure;
+  let cause: Cause | undefined;
+  // SQLite reports EIO as damage.
+  if (code === "database_damaged")
+    cause = causeOfRawRead(path, { isOpen }) ?? findDiskCause(path, options, namedCause);
+  else if (REPEATED_CODES.has(code)) cause = causeOfRepetition(path, error, { isOpen });
+  return noteCause(error, cause ?? namedCause);
 }
+
+/** The failures that SQLite does not explain. */
+const REPEATED_CODES: ReadonlySet<string> = new Set(["file_not_opened", "file_read_only", "disk_io_error"]);
 
 function databaseOptions({ nativeBinding }: Pick<OpenOptions, "nativeBinding">): Database.Options {
   return { timeout: BUSY_TIMEOUT_MS, nativeBinding };
