@@ -24,18 +24,7 @@ export type HostsByAudience = Readonly<
   Record<Audience, { readonly local: AllowedHosts; readonly remote: AllowedHosts }>
 >;
 
-type MountedArea = {
-  readonly prefix: string;
-  readonly audience: Audience;
-  /** The table of the area. The tables of all areas contain every route of the server. */
-  readonly routes: () => Promise<readonly Route[]>;
-  readonly answer: (context: AreasContext, request: HttpRequest) => Promise<Answer>;
-  readonly fail: (
-    context: AreasContext,
-    call: { readonly request: HttpRequest; readonly requestId: string },
-    refusal: Refusal,
-  ) => Promise<Answer>;
-};
+type MountedArea = ReturnType<typeof mount>;
 
 type FallbackContext = ServiceContext &
   Pick<PagesContext, "localOrigin"> &
@@ -104,19 +93,24 @@ function mount<AreaCaller>(
   prefix: string,
   audience: Audience,
   load: () => Area<AreasContext, AreaCaller> | Promise<Area<AreasContext, AreaCaller>>,
-): MountedArea {
+) {
   // The area is kept, because in the bundle each dynamic import copies the exports of its module.
   let area: Area<AreasContext, AreaCaller> | undefined;
   const getArea = async (): Promise<Area<AreasContext, AreaCaller>> => (area ??= await load());
   return {
     prefix,
     audience,
-    routes: async () => (await getArea()).routes,
-    answer: (context, request) =>
+    /** The table of the area. The tables of all areas contain every route of the server. */
+    routes: async (): Promise<readonly Route[]> => (await getArea()).routes,
+    answer: (context: AreasContext, request: HttpRequest): Promise<Answer> =>
       area === undefined
         ? getArea().then((loadedArea) => answerTranslated(loadedArea, context, request))
         : answerTranslated(area, context, request),
-    fail: async (context, { request, requestId }, refusal) => {
+    fail: async (
+      context: AreasContext,
+      { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
+      refusal: Refusal,
+    ): Promise<Answer> => {
       const { translate, fail } = await getArea();
       const answerFailure = (innerRequest: HttpRequest): Answer => fail(innerRequest, requestId, refusal);
       return translate === undefined ? answerFailure(request) : translate(context, request, answerFailure);
