@@ -124,10 +124,14 @@ export async function listenOnPort(
     return sandbox.service;
   };
   const { world, printer } = context;
-  const trust = await readTrust(world, options);
-  if (!trust.ok) return trust;
-  const deliveryTls = trust.value;
-  const { port: namedPort, listen: addresses = [], publicUrl, portalUrl } = options;
+  const { port: namedPort, listen: addresses = [], publicUrl, portalUrl, ca } = options;
+  let deliveryTls: TlsTrust | undefined;
+  if (ca !== undefined) {
+    const { readTrustedCertificates } = await import("./trusted-certificates.ts");
+    const trust = readTrustedCertificates(world, ca);
+    if (!trust.ok) return trust;
+    deliveryTls = trust.value;
+  }
   const requestedPort = namedPort ?? DEFAULT_PORT;
   // With a public URL or portal URL, a proxy or tunnel sends requests to this port only.
   const hasFixedPort = publicUrl !== undefined || portalUrl !== undefined;
@@ -149,16 +153,6 @@ export async function listenOnPort(
     if (listenResult.refusal.reason === "in_use" && port < lastPort) continue;
     return { ok: false, refusal: portFailure(world, port, listenResult.refusal) };
   }
-}
-
-/** The certificates of the setting `ca`; undefined for the certificates of the system. */
-async function readTrust(
-  world: GuestWorld,
-  { ca }: ServeOptions,
-): Promise<Outcome<TlsTrust | undefined, HostFailure>> {
-  if (ca === undefined) return accept(undefined);
-  const { readTrustedCertificates } = await import("./trusted-certificates.ts");
-  return readTrustedCertificates(world, ca);
 }
 
 function ownerOf(world: GuestWorld, port: number): string {

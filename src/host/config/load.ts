@@ -53,7 +53,8 @@ export async function loadConfigText(
   // Most commands have no configuration, so the parser and the schema are loaded only if there is one.
   const { parseConfig } = await import("../../core/config/read.ts");
   const parsedConfig = parseConfig(text);
-  if (!parsedConfig.ok) return refuseConfig(faultsFailure(shortPath(world, path), parsedConfig.refusal));
+  if (!parsedConfig.ok)
+    return { ok: false, refusal: faultsFailure(shortPath(world, path), parsedConfig.refusal) };
   return accept(createLoadedConfig(world, path, parsedConfig.value));
 }
 
@@ -75,17 +76,13 @@ function createLoadedConfig(
         env: world.env,
         readCertificates: (file) => readCertificates(world, file, { isKept: true }),
       });
-      return result.ok ? result : refuseConfig(faultsFailure(name, result.refusal.map(locate)));
+      return result.ok ? result : { ok: false, refusal: faultsFailure(name, result.refusal.map(locate)) };
     },
     failureOf: ({ code, message, path: field }) => {
       if (field !== undefined) return { ...failureOfField({ path: field, message }), kind: "failed", code };
       return { kind: "failed", code, message, next: `correct ${name}` };
     },
   };
-}
-
-function refuseConfig(failure: HostFailure): Outcome<never, HostFailure> {
-  return { ok: false, refusal: failure };
 }
 
 /** A failure with the first fault as its message; the other faults are listed below. */
