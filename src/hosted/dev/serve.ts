@@ -29,7 +29,6 @@ import {
   keepFirstStore,
   readHostedState,
   START_COMMAND,
-  type HostedState,
 } from "./state.ts";
 import { runWorkerd, projectTrustFault, type ServiceSecrets } from "./workerd.ts";
 import { WORKERD_VERSION, workerdConfig } from "./workerd-config.ts";
@@ -107,16 +106,20 @@ export async function serveHosted<Value>(
     if (!hostedState.ok) return hostedState;
     const network = await resolveNetwork(world, options);
     if (!network.ok) return network;
-    const keys = readKeys(context, folder, {
-      facts: hostedState.value,
-      adminToken: secrets.value.adminToken?.value,
-    });
-    if (!keys.ok) return keys;
+    world.files.makeFolder(stateFile(folder, "objects"));
+    const content = hostedState.value.stage === "new" ? "empty" : "filled";
+    const masterKey = state.readOrCreateMasterKey(world, folder, content);
+    if (!masterKey.ok) return masterKey;
+    const adminToken = state.readOrCreateAdminToken(world, folder, secrets.value.adminToken?.value);
+    if (!adminToken.ok) return adminToken;
+    // The key of a new first store is on disk before an object can create that store.
+    const firstStore = keepFirstStore(world, folder, hostedState.value);
+    const keys = { controlToken, adminToken: adminToken.value, masterKey: masterKey.value, firstStore };
     world.files.write(stateFile(folder, "worker"), worker);
     world.files.createNew(stateFile(folder, "log"), "");
     const home = world.files.realPath(folder);
     const folderHold = holdOfState(hostedState.value, { path: home, adopt: options.adopt ?? false });
-    const service = { home, folderHold, network: network.value, controlToken, ...keys.value };
+    const service = { home, folderHold, network: network.value, ...keys };
     for (let attempt = 1; ; attempt += 1) {
       const port = await choosePort(context, options.port);
       if (!port.ok) return port;
@@ -187,21 +190,6 @@ function explainFullDisk(
 
 /** With less free space than this, in bytes, the databases of a first start do not fit. */
 const MIN_FREE_BYTES = 2 ** 18;
-
-/** The keys of a service. The key of a new first store is on disk before an object can create that store. */
-function readKeys(
-  { world }: Host,
-  folder: string,
-  { facts, adminToken: givenToken }: { readonly facts: HostedState; readonly adminToken: string | undefined },
-): Outcome<Omit<ServiceSecrets, "controlToken">, HostFailure> {
-  world.files.makeFolder(stateFile(folder, "objects"));
-  const masterKey = state.readOrCreateMasterKey(world, folder, facts.stage === "new" ? "empty" : "filled");
-  if (!masterKey.ok) return masterKey;
-  const adminToken = state.readOrCreateAdminToken(world, folder, givenToken);
-  if (!adminToken.ok) return adminToken;
-  const firstStore = keepFirstStore(world, folder, facts);
-  return accept({ adminToken: adminToken.value, masterKey: masterKey.value, firstStore });
-}
 
 /** Chooses a free port: the named port, otherwise the default port, or any free port if the default port is taken. */
 async function choosePort(

@@ -30,7 +30,7 @@ import { refuseFolder, ownerFault } from "../../host/folder/trust.ts";
 
 type StateWorld = Pick<World, "files" | "sqliteAddon" | "now" | "randomBytes">;
 
-export type HostedState = {
+type HostedState = {
   /** `new`: there are no files. `unready`: a first start ended before it was ready. `filled`: a start was ready. */
   readonly stage: "new" | "unready" | "filled";
   /** Whether there is a database, with deliveries that the service could send. */

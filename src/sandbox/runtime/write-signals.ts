@@ -8,24 +8,14 @@ type WriteNotice = {
 };
 
 /** Signals of writes, by store. Requests wait for them, and open pages follow them. */
-export type WriteSignals<Notice = WriteNotice> = {
-  /** May be called inside the write, because readers read after it. Without `notice`, the store is being erased. */
-  readonly notify: (storeId: string, notice?: Notice) => void;
-  /** Resolves at the next write of a store, or after `waitMs`. */
-  readonly next: (storeId: string, waitMs: number) => Promise<void>;
-  /** Calls back with each write of a store, until the returned function is called. */
-  readonly follow: (storeId: string, listener: (notice: Notice | undefined) => void) => () => void;
-  /** Wakes all waiting requests for the last time, because the sandbox stops. */
-  readonly end: () => void;
-  readonly isOver: () => boolean;
-};
+export type WriteSignals<Notice = WriteNotice> = ReturnType<typeof createWriteSignals<Notice>>;
 
-export function createWriteSignals<Notice = WriteNotice>({
-  sleep,
-}: Pick<World, "sleep">): WriteSignals<Notice> {
-  const followers = new Map<string, Set<(notice: Notice | undefined) => void>>();
+export function createWriteSignals<Notice = WriteNotice>({ sleep }: Pick<World, "sleep">) {
+  type Listener = (notice: Notice | undefined) => void;
+  const followers = new Map<string, Set<Listener>>();
   let hasEnded = false;
-  const follow: WriteSignals<Notice>["follow"] = (storeId, listener) => {
+  /** Calls back with each write of a store, until the returned function is called. */
+  const follow = (storeId: string, listener: Listener): (() => void) => {
     const listeners = followers.get(storeId) ?? new Set();
     followers.set(storeId, listeners.add(listener));
     return () => {
@@ -34,13 +24,17 @@ export function createWriteSignals<Notice = WriteNotice>({
     };
   };
   return {
-    end: () => {
+    /** Wakes all waiting requests for the last time, because the sandbox stops. */
+    end: (): void => {
       hasEnded = true;
       for (const listeners of followers.values()) for (const listener of listeners) listener(undefined);
     },
-    isOver: () => hasEnded,
-    notify: (storeId, notice) => followers.get(storeId)?.forEach((listener) => listener(notice)),
-    next: async (storeId, waitMs) => {
+    isOver: (): boolean => hasEnded,
+    /** May be called inside the write, because readers read after it. Without `notice`, the store is being erased. */
+    notify: (storeId: string, notice?: Notice): void =>
+      followers.get(storeId)?.forEach((listener) => listener(notice)),
+    /** Resolves at the next write of a store, or after `waitMs`. */
+    next: async (storeId: string, waitMs: number): Promise<void> => {
       const controller = new AbortController();
       const unfollow = follow(storeId, () => controller.abort());
       await sleep(waitMs, controller.signal);
