@@ -14,7 +14,6 @@ import type { Host } from "./hosting.ts";
 import type { ProcessDescription } from "../core/sandbox/description.ts";
 import { DEFAULT_PORT } from "../core/config/settings.ts";
 
-/** The parts of a sandbox, and a function that describes it for a port. */
 export type PortlessService = SandboxParts & {
   readonly describe: (port: number, host?: LoopbackHost) => ProcessDescription;
 };

@@ -7,7 +7,7 @@ import type { HostFailure } from "./failure.ts";
 import * as state from "./folder/state-folder.ts";
 import { readStartDialect } from "./config/dialect-file.ts";
 import { snapshotsIn } from "./folder/snapshots.ts";
-import type { Host, SandboxSource } from "./hosting.ts";
+import type { Host, SandboxSource, ServedSandbox } from "./hosting.ts";
 import type { PortlessService } from "./listen.ts";
 import { openLogs } from "./logs.ts";
 import type { ServeOptions } from "./options.ts";
@@ -16,13 +16,11 @@ import { createRunFile } from "./folder/run-file.ts";
 import { openFirstStore, openState, secretValues } from "./state.ts";
 
 /** A service without a port, and its resources. */
-type OpenedService = {
+type OpenedService = Pick<ServedSandbox, "stopRequest"> & {
   readonly service: PortlessService;
   /** The key of the first store; null if the key was not stored. */
   readonly apiKey: string | null;
   readonly runFile: ReturnType<typeof createRunFile>;
-  /** Resolves when the control API asks the sandbox to stop. */
-  readonly stopRequest: Promise<void>;
   /** Marks the state as used; without it, the stop leaves the state unchanged. */
   readonly markUsed: () => void;
 };

@@ -1,7 +1,7 @@
 import { DurableObject, type ObjectState } from "cloudflare:workers";
 import { NEW_MERCHANT } from "../core/control/operations/stores.ts";
 import type { FirstStore } from "./shared/settings.ts";
-import { accept, mapValue, type Outcome } from "../core/outcome.ts";
+import { accept, mapValue } from "../core/outcome.ts";
 import { refuseFact } from "../core/refusals.ts";
 import { refuseNoStore } from "../sandbox/with-store.ts";
 import { chooseStores, finishErasures } from "../sandbox/runtime/erase.ts";
@@ -145,9 +145,9 @@ function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
       const refusedReset = resets.find(({ ok }) => !ok);
       return refusedReset === undefined || refusedReset.ok ? accept({ stores: stores.value }) : refusedReset;
     },
-    describeSandbox: (): Promise<Outcome<never>> | ReturnType<ReturnType<typeof storeObject>["describe"]> => {
+    describeSandbox: async () => {
       const firstStore = store.stores.first();
-      if (firstStore === undefined) return Promise.resolve(refuseNoStore());
+      if (firstStore === undefined) return refuseNoStore();
       return storeObject(env, firstStore.id).describe().catch(throwObjectFailure);
     },
   };

@@ -72,7 +72,6 @@ export function readCredentials(
   return parseFile(world, stateFile(folder, "credentials"), parseCredentials);
 }
 
-/** Writes credentials.json, atomically. */
 export function writeCredentials(
   world: Pick<World, "files">,
   folder: string,

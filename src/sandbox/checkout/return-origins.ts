@@ -8,7 +8,6 @@ type OriginOfStore = { readonly storeId: string; readonly origin: string };
 /** An origin, and a path that `parseReturnPath` accepted. Default path: the origin's current path, or `/` if it is new. */
 type OriginToAdd = OriginOfStore & { readonly path?: string | undefined };
 
-/** Maximum number of return origins of one store. */
 const MAX_RETURN_ORIGINS = 20;
 
 /** Adds a return origin; an existing one keeps its position. Refuses with `not_found`, and above 20 with `state_conflict`. */

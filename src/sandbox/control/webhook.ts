@@ -51,7 +51,6 @@ function addHold(
   return { ...heldEndpoint, reason: english(reasonWords(heldEndpoint)) };
 }
 
-/** The handlers of operations on endpoints, events and deliveries. */
 export const webhookHandlers = {
   listEndpoints: async (context, { storeId }) => {
     const endpoints = context.store.endpoints.of(storeId);

@@ -12,15 +12,12 @@ export type SearchHits = Pick<CheckoutPage, "nextBefore" | "searched" | "searche
   /** The checkouts, newest first. */
   readonly checkouts: readonly Checkout[];
   readonly refusedOrders: readonly RefusedOrder[];
-  /** Whether all refused requests were searched. */
   readonly hasSearchedAllRefused: boolean;
   readonly endpoints: readonly Endpoint[];
   readonly eventTypes: readonly string[];
 };
 
-/** Maximum number of checkouts in a result. */
 const MAX_CHECKOUTS = 20;
-/** Maximum number of refused orders in a result. */
 const MAX_REFUSED_ORDERS = 20;
 
 /** Searches the newest 20,000 checkouts, and 1,000 refused requests among the newest 20,000 requests. Ignores ASCII case. */

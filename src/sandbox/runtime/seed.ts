@@ -16,7 +16,6 @@ import type { World } from "../../world.ts";
 import { createKey, newApiKey } from "./keys.ts";
 import type { Price } from "../../core/checkout/shapes.ts";
 
-/** The name of a store that was created without a name. */
 export const DEFAULT_STORE_NAME = "Sandbox Store";
 
 const SEEDED_CURRENCIES = ["CNY", "EUR", "HKD", "JPY", "USD"] as const;

@@ -27,7 +27,6 @@ const SELECT_CONTAINING = `SELECT requests FROM request_batches
 export type RequestSearch = {
   /** The position before which the search begins. Default: behind the newest request. */
   readonly before?: number | undefined;
-  /** Maximum number of requests found. */
   readonly limit: number;
   /** Maximum number of requests read. Default: all. */
   readonly maxRead?: number;

@@ -14,7 +14,6 @@ export class SnapshotDamage extends Error {
 export type CopiedTable = {
   readonly name: string;
   readonly columns: readonly string[];
-  /** The columns of type INTEGER. */
   readonly integerColumns: readonly string[];
   /** Whether the order in which its rows were created matters. */
   readonly isOrdered: boolean;
@@ -34,7 +33,6 @@ export const EVIDENCE_TABLES: ReadonlySet<string> = new Set([
 /** Decrypts a sealed secret, and encrypts it with another key. */
 export type Resealer = (sealed: SealedSecret) => SealedSecret;
 
-/** The stores whose rows are selected: one, or all. */
 export type RowSelection = { readonly storeId: string } | "all";
 
 type Row = unknown[];
@@ -166,7 +164,6 @@ function storeCondition(name: string): string {
   return `${ownership.column} IN (SELECT id FROM ${ownership.owner} WHERE ${storeCondition(ownership.owner)})`;
 }
 
-/** Reads the rows of a table in slices. */
 export function* selectRowsInSteps(
   connection: Connection,
   table: CopiedTable,
