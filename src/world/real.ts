@@ -120,12 +120,10 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
 const LATER_WORK_MS = 1000;
 
 /** File locks and the host name. The lock module is loaded at its first use. `addon`: the path of the SQLite addon. */
-function createLocks(
-  addon: () => string | undefined,
-): Required<Pick<World, "lockFile" | "isFileLocked" | "hostName">> {
+function createLocks(addon: () => string | undefined) {
   return {
     lockFile: async (path) => (await import("./lock.ts")).lockFile(path, addon()),
     isFileLocked: async (path) => (await import("./lock.ts")).isFileLocked(path, addon()),
     hostName: () => process.getBuiltinModule("node:os").hostname(),
-  };
+  } satisfies Partial<World>;
 }

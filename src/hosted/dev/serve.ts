@@ -19,6 +19,7 @@ import { readGivenSecrets } from "../../host/given-secrets.ts";
 import type { Host } from "../../host/hosting.ts";
 import { checkFirstPort, probePort, portFailure } from "../../host/listen.ts";
 import { DEFAULT_PORT } from "../../core/config/settings.ts";
+import type { ServeOptions } from "../../host/options.ts";
 import { readyMessageOf, type ReadyMessage } from "../../host/ready.ts";
 import { parseDescription } from "../../core/sandbox/description.ts";
 import { storageFailure } from "../../store/connection/storage-failure.ts";
@@ -36,14 +37,7 @@ import { WORKERD_VERSION, workerdConfig } from "./workerd-config.ts";
 /** The host of a hosted service: a command, which can run other programs. */
 type HostedHost = Host & { readonly world: Pick<World, "run" | "packageFolder"> };
 
-export type HostedOptions = {
-  readonly port?: number;
-  readonly trustFolder?: boolean;
-  /** Adopts a state folder that was copied or moved here, and delivers its events. */
-  readonly adopt?: boolean;
-  /** Hosts to which events may be sent in addition to public addresses and this machine. */
-  readonly allowTarget?: readonly string[];
-};
+export type HostedOptions = Pick<ServeOptions, "port" | "trustFolder" | "adopt" | "allowTarget">;
 
 /** The hosts of `--allow-target` and of this machine, and the addresses that may be connected to. */
 type AllowedNetwork = { readonly hosts: readonly string[]; readonly addresses: readonly string[] };

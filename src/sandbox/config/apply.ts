@@ -79,18 +79,8 @@ function applyChange(context: ConfigContext, change: PlannedChange): void {
   }
 }
 
-function newStoreValues(requestedStore: RequestedStore) {
-  const { id, name, merchant, apiKeys = [], signingSecret, prices, capabilities = {} } = requestedStore;
-  return {
-    id,
-    name,
-    merchant,
-    apiKey: apiKeys[0],
-    signingSecret,
-    prices: prices?.map(priceWithDefaults),
-    paymentMethods: capabilities.paymentMethods,
-    currencies: capabilities.currencies,
-  };
+function newStoreValues({ apiKeys = [], prices, capabilities, ...fields }: RequestedStore) {
+  return { ...fields, ...capabilities, apiKey: apiKeys[0], prices: prices?.map(priceWithDefaults) };
 }
 
 /** Changes a capability, with an entry in the audit log like an action of the administrator (decision 84). */

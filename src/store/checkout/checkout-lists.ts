@@ -10,10 +10,7 @@ export type CheckoutPosition = number;
 
 /** A filter of a store's checkouts; null matches everything. */
 export type CheckoutFilter = Pick<Checkout, "storeId"> & {
-  readonly status: Checkout["status"] | null;
-  readonly object: Checkout["object"] | null;
-  readonly paymentMethod: Checkout["paymentMethod"] | null;
-  readonly orderId: string | null;
+  readonly [Field in "status" | "object" | "paymentMethod" | "orderId"]: Checkout[Field] | null;
 };
 
 /** A part of a list, newest first: at most `limit` checkouts before a position. */
