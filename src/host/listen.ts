@@ -1,4 +1,4 @@
-import type { ListenFailure, World, GuestWorld, Listener, TlsTrust } from "../world.ts";
+import type { ListenFailure, World, Listener, TlsTrust } from "../world.ts";
 import { type HostFailure, usageFailure } from "./failure.ts";
 import { CONFIG_PATH } from "../core/config/file-name.ts";
 import { DRILL_BODY_LIMIT } from "../core/control/protocol.ts";
@@ -82,15 +82,12 @@ export async function probePort(
   port: number,
   addresses: readonly string[] = [],
 ): Promise<Outcome<number, ListenFailure>> {
-  const noService = { answer: () => Promise.reject(new Error("nothing is served yet")), refuse: refuseAll };
+  const refuse = () => Promise.reject(new Error("nothing is served yet"));
+  const noService = { answer: refuse, refuse };
   const listenResult = await world.listen(() => noService, { port, addresses, limits: {} });
   if (!listenResult.ok) return listenResult;
   await listenResult.value.close(0);
   return accept(listenResult.value.port);
-}
-
-function refuseAll(): never {
-  throw new Error("nothing is served yet");
 }
 
 /** Creates the sandbox for a port, which is part of its addresses; 0 for a sandbox without a port. */
@@ -138,10 +135,10 @@ export async function listenOnPort(
   for (let port = requestedPort; ; port += 1) {
     const listenResult = await world.listen(makeService, { port, addresses, limits: LIMITS });
     if (listenResult.ok) {
-      if (port !== requestedPort)
-        printer.info(
-          `Port ${requestedPort} is used by ${ownerOf(world, requestedPort)}; this sandbox is on ${port}.`,
-        );
+      if (port !== requestedPort) {
+        const owner = printable(world.portOwner(requestedPort) ?? "another process");
+        printer.info(`Port ${requestedPort} is used by ${owner}; this sandbox is on ${port}.`);
+      }
       if (isRefusedPort(port))
         printer.trace(
           `warning: browsers, and fetch in programs, refuse port ${port}: the pages and the API cannot be opened there; choose another --port`,
@@ -152,10 +149,6 @@ export async function listenOnPort(
     if (listenResult.refusal.reason === "in_use" && port < lastPort) continue;
     return { ok: false, refusal: portFailure(world, port, listenResult.refusal) };
   }
-}
-
-function ownerOf(world: GuestWorld, port: number): string {
-  return printable(world.portOwner(port) ?? "another process");
 }
 
 /** The failure for a port that cannot be used; names the port's owner if the system reveals it. */

@@ -87,7 +87,9 @@ export function openState(
   if (heldFolder !== undefined) {
     const databaseCheck = state.requireDatabase(world, heldFolder.path);
     if (!databaseCheck.ok) return databaseCheck;
-    if (credentials?.ready === false && isLogEmpty(path)) forgetStart(world, path);
+    // Nobody has seen the store of a start that was never ready, and its writes may be incomplete.
+    if (credentials?.ready === false && isLogEmpty(path))
+      for (const suffix of ["", "-wal", "-shm"]) world.files.remove(path + suffix);
   }
   const outcome = openStore(path, {
     nativeBinding: world.sqliteAddon(),
@@ -105,11 +107,6 @@ export function openState(
   if (masterKey.ok) return accept({ store, masterKey: masterKey.value });
   store.leave();
   return masterKey;
-}
-
-/** Deletes the database of a start that was never ready: nobody has seen its store, and its writes may be incomplete. */
-function forgetStart({ files }: Pick<World, "files">, database: string): void {
-  for (const suffix of ["", "-wal", "-shm"]) files.remove(database + suffix);
 }
 
 /** Refuses a lost store, a key that cannot decrypt the first store's secrets, and other secrets than the given ones. */

@@ -6,8 +6,6 @@ import type { WorkerWorld } from "./world.ts";
 /** Delay of the alarm, in milliseconds. The alarm replaces timers that a crash, or the removal of an idle object, has lost. */
 const ALARM_DELAY_MS = 10_000;
 
-export type ObjectAlarm = ReturnType<typeof createObjectAlarm>;
-
 /** While the object is in memory, timers do its work; the durable alarm only starts the object again. */
 export function createObjectAlarm(
   storage: Pick<ObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm">,

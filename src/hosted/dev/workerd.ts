@@ -34,7 +34,9 @@ export function runWorkerd(
   const logFile = stateFile(folder, "log");
   const logSize = files.size(logFile) ?? 0;
   const [config, log] = [stateFile(folder, "workerdConfig"), logFile].map((path) => quote(path));
-  const program = findWorkerd(world) ?? npxCommand(folder);
+  // npx runs from the state folder, which other users cannot enter, and without scripts of packages.
+  const npx = `npx --yes --ignore-scripts --prefix ${quote(folder)} workerd@${WORKERD_VERSION}`;
+  const program = findWorkerd(world) ?? npx;
   /** Resolves when this workerd has opened the configured port, and not when another program has. */
   const listening = Promise.withResolvers<"listening">();
   let output = "";
@@ -117,9 +119,4 @@ function untrustedReason(files: World["files"], projectFolder: string): string |
     if (facts.writableBy === "others") return `${path} can be written by other users`;
   }
   return undefined;
-}
-
-/** The command that runs workerd from the state folder, which other users cannot enter, without scripts of packages. */
-function npxCommand(folder: string): string {
-  return `npx --yes --ignore-scripts --prefix ${quote(folder)} workerd@${WORKERD_VERSION}`;
 }

@@ -61,7 +61,8 @@ export function checkoutLists(connection: Connection) {
       const positionLists = kindsOf(filter).map((kind) =>
         sql.newestOfKind.all({ storeId, ...kind, before, limit }),
       );
-      return newestFirst(positionLists.flat()).slice(0, limit);
+      const newestFirst = positionLists.flat().toSorted((left, right) => right - left);
+      return newestFirst.slice(0, limit);
     },
 
     /** The positions of the checkouts with this order_id; unordered. */
@@ -99,10 +100,6 @@ export function checkoutLists(connection: Connection) {
     count: (storeId: string, from: CheckoutPosition, end: CheckoutPosition): number =>
       sql.count.get({ storeId, from, before: end }) ?? 0,
   };
-}
-
-function newestFirst(positions: readonly CheckoutPosition[]): CheckoutPosition[] {
-  return positions.toSorted((left, right) => right - left);
 }
 
 type Kind = Pick<Checkout, "status" | "object" | "paymentMethod">;
