@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { AttemptFacts } from "./core/network/connection-fault.ts";
-import type { Refusal } from "./core/outcome.ts";
+import type { Outcome, Refusal } from "./core/outcome.ts";
 
 /** An HTTP request as received: raw headers in order, with alternating names and values, including duplicates. */
 export type HttpRequest = {
@@ -369,9 +369,7 @@ export type World = {
   readonly listen: (
     makeService: (port: number, host: "127.0.0.1" | "[::1]") => Service,
     options: ServerOptions,
-  ) => Promise<
-    { readonly ok: true; readonly value: Listener } | { readonly ok: false; readonly refusal: ListenFailure }
-  >;
+  ) => Promise<Outcome<Listener, ListenFailure>>;
   /** Opens an address in the user's browser, or returns the reason for a failure. Does not wait for the browser to end. */
   readonly openBrowser: (
     url: string,

@@ -7,6 +7,8 @@ import type { World } from "../world.ts";
 import { readNamedText } from "./named-file.ts";
 import { usageFailure, type HostFailure } from "./failure.ts";
 
+const TOKEN_FORM = { isValid: isToken, form: "16 to 128 letters, digits, - or _" };
+
 /** The secrets that can be given in a variable, or in a file that a variable names (decision 78). */
 const SECRETS = {
   apiKey: {
@@ -24,14 +26,12 @@ const SECRETS = {
   controlToken: {
     variable: "CHECKOUT_SANDBOX_CONTROL_TOKEN",
     meaning: "the control token that the sandbox accepts",
-    isValid: isToken,
-    form: "16 to 128 letters, digits, - or _",
+    ...TOKEN_FORM,
   },
   adminToken: {
     variable: "CHECKOUT_SANDBOX_ADMIN_TOKEN",
     meaning: "the admin token that the sandbox accepts",
-    isValid: isToken,
-    form: "16 to 128 letters, digits, - or _",
+    ...TOKEN_FORM,
   },
 } as const;
 

@@ -51,3 +51,11 @@ export type ServeCallbacks<Value> = {
 
 /** The folder that this process holds; undefined for a sandbox in memory. */
 export type HeldFolder = { readonly path: string; readonly run: RunRecord } | undefined;
+
+/** The state of a sandbox, its tokens, and the secrets that variables or files gave to it (decision 78). */
+export type SandboxSource = {
+  readonly heldFolder: HeldFolder;
+  readonly location: StateLocation;
+  readonly tokens: { readonly controlToken: string; readonly adminToken: string };
+  readonly secrets: GivenSecrets;
+};

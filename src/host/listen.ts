@@ -1,4 +1,4 @@
-import type { ListenFailure, World, GuestWorld, Listener, TlsTrust } from "../world.ts";
+import type { ListenFailure, World, Listener, TlsTrust } from "../world.ts";
 import { type HostFailure, usageFailure } from "./failure.ts";
 import { CONFIG_PATH } from "../core/config/file-name.ts";
 import { DRILL_BODY_LIMIT } from "../core/control/protocol.ts";
@@ -8,37 +8,17 @@ import { isRefusedPort } from "../core/network/refused-ports.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { DEFAULT_RATE_LIMIT } from "../core/request/rate-limit.ts";
 import { printable } from "../core/text.ts";
-import { createSandbox, type Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
+import { createSandbox, type Sandbox, type SandboxOptions, type SandboxParts } from "../sandbox/sandbox.ts";
 import type { ServeOptions } from "./options.ts";
 import type { Host } from "./hosting.ts";
 import type { ProcessDescription } from "../core/sandbox/description.ts";
 import { DEFAULT_PORT } from "../core/config/settings.ts";
 
-/** The options of a sandbox that do not depend on its port, and a function that describes it for a port. */
-export type PortlessService = Pick<
-  SandboxOptions,
-  | "store"
-  | "log"
-  | "requests"
-  | "report"
-  | "masterKey"
-  | "folderHold"
-  | "requestStop"
-  | "keepKey"
-  | "keepKeySoon"
-  | "keepName"
-  | "startClock"
-  | "forgetStore"
-  | "onNewInstance"
-  | "snapshotStorage"
-  | "calibration"
-  | "isAsleep"
-> &
-  ControlTokens & { readonly describe: (port: number, host?: LoopbackHost) => ProcessDescription };
+export type PortlessService = SandboxParts & {
+  readonly describe: (port: number, host?: LoopbackHost) => ProcessDescription;
+};
 
 type ListeningSandbox = { readonly listener: Listener; readonly sandbox: Sandbox };
-
-export type ControlTokens = Pick<SandboxOptions, "controlToken" | "adminToken">;
 
 /** A configuration may be larger than other bodies (decision 6); requests to pages may carry many cookies (decision 58). */
 const LIMITS = {
@@ -102,41 +82,31 @@ export async function probePort(
   port: number,
   addresses: readonly string[] = [],
 ): Promise<Outcome<number, ListenFailure>> {
-  const noService = { answer: () => Promise.reject(new Error("nothing is served yet")), refuse: refuseAll };
+  const refuse = () => Promise.reject(new Error("nothing is served yet"));
+  const noService = { answer: refuse, refuse };
   const listenResult = await world.listen(() => noService, { port, addresses, limits: {} });
   if (!listenResult.ok) return listenResult;
   await listenResult.value.close(0);
   return accept(listenResult.value.port);
 }
 
-function refuseAll(): never {
-  throw new Error("nothing is served yet");
-}
-
 /** Creates the sandbox for a port, which is part of its addresses; 0 for a sandbox without a port. */
 export function createSandboxOnPort(
   { world, version }: Host,
-  options: ServeOptions & { readonly deliveryTls?: TlsTrust | undefined },
-  {
-    service,
-    port,
-    host,
-  }: { readonly service: PortlessService; readonly port: number; readonly host?: LoopbackHost },
+  { listen: addresses = [], publicUrl, portalUrl, rateLimit = DEFAULT_RATE_LIMIT }: ServeOptions,
+  { describe, port, host, ...parts }: PortlessService & ServicePort,
 ): Sandbox {
-  const { describe, ...handlers } = service;
   const description = describe(port, host);
-  return createSandbox(world, {
-    ...handlers,
-    ...description.settings,
-    addresses: options.listen ?? [],
-    publicUrl: options.publicUrl,
-    portalUrl: options.portalUrl,
-    rateLimit: options.rateLimit ?? DEFAULT_RATE_LIMIT,
-    deliveryTls: options.deliveryTls,
-    description,
-    version,
-  });
+  const { settings } = description;
+  const origins = { addresses, publicUrl, portalUrl };
+  return createSandbox(world, { ...parts, ...settings, ...origins, rateLimit, description, version });
 }
+
+/** The port of a sandbox with its loopback host, and the certificates that it trusts. */
+type ServicePort = Pick<SandboxOptions, "deliveryTls"> & {
+  readonly port: number;
+  readonly host?: LoopbackHost;
+};
 
 /** Listens on a port. A named port must be free; if the default port is taken, the next ports are tried, with a message. */
 export async function listenOnPort(
@@ -146,14 +116,18 @@ export async function listenOnPort(
 ): Promise<Outcome<ListeningSandbox, HostFailure>> {
   let sandbox: Sandbox | undefined;
   const makeService = (port: number, host: LoopbackHost) => {
-    sandbox = createSandboxOnPort(context, { ...options, deliveryTls }, { service, port, host });
+    sandbox = createSandboxOnPort(context, options, { ...service, deliveryTls, port, host });
     return sandbox.service;
   };
   const { world, printer } = context;
-  const trust = await readTrust(world, options);
-  if (!trust.ok) return trust;
-  const deliveryTls = trust.value;
-  const { port: namedPort, listen: addresses = [], publicUrl, portalUrl } = options;
+  const { port: namedPort, listen: addresses = [], publicUrl, portalUrl, ca } = options;
+  let deliveryTls: TlsTrust | undefined;
+  if (ca !== undefined) {
+    const { readTrustedCertificates } = await import("./trusted-certificates.ts");
+    const trust = readTrustedCertificates(world, ca);
+    if (!trust.ok) return trust;
+    deliveryTls = trust.value;
+  }
   const requestedPort = namedPort ?? DEFAULT_PORT;
   // With a public URL or portal URL, a proxy or tunnel sends requests to this port only.
   const hasFixedPort = publicUrl !== undefined || portalUrl !== undefined;
@@ -161,10 +135,10 @@ export async function listenOnPort(
   for (let port = requestedPort; ; port += 1) {
     const listenResult = await world.listen(makeService, { port, addresses, limits: LIMITS });
     if (listenResult.ok) {
-      if (port !== requestedPort)
-        printer.info(
-          `Port ${requestedPort} is used by ${ownerOf(world, requestedPort)}; this sandbox is on ${port}.`,
-        );
+      if (port !== requestedPort) {
+        const owner = printable(world.portOwner(requestedPort) ?? "another process");
+        printer.info(`Port ${requestedPort} is used by ${owner}; this sandbox is on ${port}.`);
+      }
       if (isRefusedPort(port))
         printer.trace(
           `warning: browsers, and fetch in programs, refuse port ${port}: the pages and the API cannot be opened there; choose another --port`,
@@ -175,20 +149,6 @@ export async function listenOnPort(
     if (listenResult.refusal.reason === "in_use" && port < lastPort) continue;
     return { ok: false, refusal: portFailure(world, port, listenResult.refusal) };
   }
-}
-
-/** The certificates of the setting `ca`; undefined for the certificates of the system. */
-async function readTrust(
-  world: GuestWorld,
-  { ca }: ServeOptions,
-): Promise<Outcome<TlsTrust | undefined, HostFailure>> {
-  if (ca === undefined) return accept(undefined);
-  const { readTrustedCertificates } = await import("./trusted-certificates.ts");
-  return readTrustedCertificates(world, ca);
-}
-
-function ownerOf(world: GuestWorld, port: number): string {
-  return printable(world.portOwner(port) ?? "another process");
 }
 
 /** The failure for a port that cannot be used; names the port's owner if the system reveals it. */

@@ -8,7 +8,7 @@ import { IN_MEMORY } from "../store/connection/database.ts";
 import type { Store } from "../store/store.ts";
 import type { GuestWorld } from "../world.ts";
 import { stateFile } from "./folder/files.ts";
-import type { HeldFolder, StateLocation } from "./hosting.ts";
+import type { SandboxSource } from "./hosting.ts";
 import type { ServeOptions } from "./options.ts";
 
 export function openLogs(
@@ -16,27 +16,22 @@ export function openLogs(
   {
     logFormat: format = "text",
     quiet = false,
-    keptRequests: keptCount = DEFAULT_KEPT_REQUESTS,
+    keptRequests = DEFAULT_KEPT_REQUESTS,
     startClock,
   }: ServeOptions,
-  {
-    heldFolder,
-    store,
-    location,
-  }: { readonly heldFolder: HeldFolder; readonly store: Store; readonly location: StateLocation },
+  { heldFolder, location, store }: Pick<SandboxSource, "heldFolder" | "location"> & { readonly store: Store },
 ) {
   const { log: stream, formatId } = location;
   const failureLog = createFailureLog(world, { format, stream });
-  const idFormat = formatId === undefined ? {} : { formatId };
   const path = heldFolder === undefined ? IN_MEMORY : stateFile(heldFolder.path, "requests");
   const report = (problem: unknown): void => failureLog.report("request log", problem);
   return {
-    accessLog: quiet ? SILENT_LOG : createAccessLog(world, { format, stream, ...idFormat }),
+    accessLog: quiet ? SILENT_LOG : createAccessLog(world, { format, stream, formatId }),
     failureLog,
     requestLog: createRequestLog(world, {
       open: () => openRequestFile(path, { nativeBinding: world.sqliteAddon(), pid: world.pid, report }),
       ownerOf: (request) => ownerOfAnyKey(store, request) ?? { storeId: store.stores.first()?.id },
-      maxRequests: keptCount,
+      maxRequests: keptRequests,
       startClock,
       report,
     }),

@@ -1,9 +1,9 @@
 // Serves a sandbox from start to stop. Its ready message: host/ready.ts, cli/sandbox/ready.ts; the environment of
 // `exec`: cli/sandbox/exec.ts; given secrets: host/given-secrets.ts, sandbox/runtime/seed.ts.
-import { withService, type SandboxSource } from "./with-service.ts";
+import { withService } from "./with-service.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { describeSandbox } from "../sandbox/describe.ts";
-import { signInLink, type PortalAccess } from "../sandbox/runtime/portal-access.ts";
+import { signInLink } from "../sandbox/runtime/portal-access.ts";
 import { stateFile } from "./folder/files.ts";
 import { watchForLoss } from "./folder/loss.ts";
 import { holdFolder } from "./folder/hold.ts";
@@ -14,7 +14,7 @@ import type { HostFailure } from "./failure.ts";
 import { retryWhileLocked, lostLogWarning } from "./state.ts";
 import { checkFirstPort, requireOwnHost, warnAboutExposure, listenOnPort } from "./listen.ts";
 import type { ServeOptions } from "./options.ts";
-import type { StateLocation, Host, ServeCallbacks } from "./hosting.ts";
+import type { StateLocation, Host, SandboxSource, ServeCallbacks } from "./hosting.ts";
 
 /** Time for requests in flight to finish after a stop signal, in milliseconds; the whole stop takes under 1 s. */
 const DRAIN_TIMEOUT_MS = 800;
@@ -36,16 +36,11 @@ export async function serveSandbox<Value>(
   const givenSecrets = secrets.value;
   // The environment can give the token, because an ephemeral sandbox has no file from which a client could read it.
   const controlToken = givenSecrets.controlToken?.value ?? state.newToken(world, "control");
+  const source = { location, secrets: givenSecrets, ...callbacks };
   if (folder === undefined) {
     const adminToken = givenSecrets.adminToken?.value ?? state.newToken(world, "administrator");
     const tokens = { controlToken, adminToken };
-    return serveFolder(context, options, {
-      heldFolder: undefined,
-      location,
-      tokens,
-      secrets: givenSecrets,
-      ...callbacks,
-    });
+    return serveFolder(context, options, { ...source, heldFolder: undefined, tokens });
   }
   const portCheck = await checkFirstPort(world, folder, options);
   if (!portCheck.ok) return portCheck;
@@ -55,20 +50,14 @@ export async function serveSandbox<Value>(
   const hold = await holdFolder(world, folder, { control_token: controlToken, is_guest: isGuest });
   if (!hold.ok) return hold;
   if (lossWarning !== undefined) context.printer.trace(lossWarning);
-  const heldFolder = { path: folder, run: hold.value.run };
   try {
     const adminToken = state.readOrCreateAdminToken(world, folder, givenSecrets.adminToken?.value);
     if (!adminToken.ok) return adminToken;
     if (givenSecrets.adminToken !== undefined && givenSecrets.adminToken.value !== adminToken.value)
       return refuseOtherSecret(givenSecrets.adminToken, "admin token");
     const tokens = { controlToken, adminToken: adminToken.value };
-    return await serveFolder(context, options, {
-      heldFolder,
-      location,
-      tokens,
-      secrets: givenSecrets,
-      ...callbacks,
-    });
+    const heldFolder = { path: folder, run: hold.value.run };
+    return await serveFolder(context, options, { ...source, heldFolder, tokens });
   } finally {
     hold.value.release();
   }
@@ -76,61 +65,49 @@ export async function serveSandbox<Value>(
 
 const START_COMMAND = "checkout sandbox start";
 
-type ServeRun<Value> = SandboxSource & ServeCallbacks<Value>;
-
 function serveFolder<Value>(
   context: Host,
   options: ServeOptions,
-  { announce, use, ...source }: ServeRun<Value>,
+  { announce, use, ...source }: SandboxSource & ServeCallbacks<Value>,
 ): Promise<Outcome<Value, HostFailure>> {
-  const { world } = context;
-  return withService(context, options, source, async (openedService) => {
-    const { service, apiKey, runFile, stopRequest, markUsed } = openedService;
-    const listenResult = await listenOnPort(context, options, service);
-    if (!listenResult.ok) return listenResult;
-    const { listener, sandbox } = listenResult.value;
-    const startResult = await retryWhileLocked(sandbox.start);
-    if (!startResult.ok) return startResult;
-    const signInUrl = newSignInUrl(sandbox.context.portal);
-    const description = describeSandbox(sandbox.context);
-    const { controlToken, adminToken } = source.tokens;
-    const readyMessage = readyMessageOf(description, {
-      apiKey,
-      controlToken,
-      alreadyRunning: false,
-      signInUrl,
-    });
-    runFile.write(listener.port);
-    markUsed();
-    // The watch starts before the announcement, because a reader of the announcement may delete the folder immediately.
-    const { heldFolder } = source;
-    const watch = watchForLoss(
-      world,
-      heldFolder === undefined ? [] : [stateFile(heldFolder.path, "database")],
-      START_COMMAND,
-    );
-    try {
-      const { secrets } = source;
-      const endPromises = { stopRequest, stateLoss: watch.failure };
-      const servedSandbox = {
-        ready: readyMessage,
-        description,
-        secrets,
-        adminToken,
-        sandbox,
-        ...endPromises,
-      };
-      await announce?.(servedSandbox);
-      sandbox.markAnnounced();
-      return accept(await use(servedSandbox));
-    } finally {
-      watch.stop();
-      await Promise.all([sandbox.stop(DRAIN_TIMEOUT_MS), listener.close(DRAIN_TIMEOUT_MS)]);
-    }
-  });
-}
-
-/** A link that signs a browser in to the portal once; null if there is no portal. */
-function newSignInUrl(portal: PortalAccess): string | null {
-  return portal.isOff ? null : signInLink(portal, portal.issueCode().code);
+  return withService(
+    context,
+    options,
+    source,
+    async ({ service, apiKey, runFile, stopRequest, markUsed }) => {
+      const listenResult = await listenOnPort(context, options, service);
+      if (!listenResult.ok) return listenResult;
+      const { listener, sandbox } = listenResult.value;
+      const startResult = await retryWhileLocked(sandbox.start);
+      if (!startResult.ok) return startResult;
+      const { portal } = sandbox.context;
+      const signInUrl = portal.isOff ? null : signInLink(portal, portal.issueCode().code);
+      const description = describeSandbox(sandbox.context);
+      const { heldFolder, secrets, tokens } = source;
+      const { controlToken, adminToken } = tokens;
+      const ownAccess = { apiKey, controlToken, alreadyRunning: false, signInUrl };
+      runFile.write(listener.port);
+      markUsed();
+      // The watch starts before the announcement, because a reader of the announcement may delete the folder immediately.
+      const watchedFiles = heldFolder === undefined ? [] : [stateFile(heldFolder.path, "database")];
+      const watch = watchForLoss(context.world, watchedFiles, START_COMMAND);
+      try {
+        const servedSandbox = {
+          ready: readyMessageOf(description, ownAccess),
+          description,
+          secrets,
+          adminToken,
+          sandbox,
+          stopRequest,
+          stateLoss: watch.failure,
+        };
+        await announce?.(servedSandbox);
+        sandbox.markAnnounced();
+        return accept(await use(servedSandbox));
+      } finally {
+        watch.stop();
+        await Promise.all([sandbox.stop(DRAIN_TIMEOUT_MS), listener.close(DRAIN_TIMEOUT_MS)]);
+      }
+    },
+  );
 }

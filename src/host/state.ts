@@ -1,5 +1,3 @@
-import type { Hold } from "../core/webhook/hold.ts";
-import { createKeyWriter } from "./folder/kept-keys.ts";
 import type { PlannedChange } from "../core/config/plan.ts";
 import { accept, type Outcome, type Refusal } from "../core/outcome.ts";
 import { MASTER_KEY_BYTES, parseRunRecord, type Credentials } from "../core/state-files.ts";
@@ -12,7 +10,7 @@ import {
   type SeedRefusal,
   type StoreMaker,
 } from "../sandbox/runtime/seed.ts";
-import { isLogEmpty, IN_MEMORY, openingOfEmptyLog, type MigratedFile } from "../store/connection/database.ts";
+import { isLogEmpty, IN_MEMORY, openingOfEmptyLog } from "../store/connection/database.ts";
 import { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import type { Erasure } from "../store/erasures.ts";
 import { openStore, type Store } from "../store/store.ts";
@@ -22,39 +20,41 @@ import { isRunningOwner } from "./folder/owner-file.ts";
 import * as state from "./folder/state-folder.ts";
 import { refuseOtherSecret, type GivenSecrets } from "./given-secrets.ts";
 import { fileFailure, movedLogWarning, stateFailure, type HostFailure } from "./failure.ts";
-import type { HeldFolder, Host } from "./hosting.ts";
+import type { HeldFolder, Host, SandboxSource } from "./hosting.ts";
 import type { ServeOptions, StoreSetup } from "./options.ts";
 import { DEFAULT_PORT } from "../core/config/settings.ts";
 
-type StateParts = {
-  readonly heldFolder: HeldFolder;
+type StateOrigin = Pick<SandboxSource, "heldFolder" | "secrets">;
+
+type StateParts = StateOrigin & {
   readonly store: Store;
   readonly maker: StoreMaker;
-  readonly secrets: GivenSecrets;
-  readonly credentials: Credentials | undefined;
   readonly forgetStore: (erasure: Erasure) => void;
 };
 
 /** Creates or reads the first store. `apiKey`: null if it was not stored. `folderHold`: undefined if events are delivered. */
 export async function openFirstStore(
-  context: Host,
+  { world }: Host,
   options: ServeOptions,
   { heldFolder, store, maker, secrets, forgetStore }: StateParts,
 ) {
+  const { setup, adopt = false } = options;
   const { seedHook, report } = await setUp(options, { ...maker, store });
+  const home = heldFolder && world.files.realPath(heldFolder.path);
   const storeOutcome = await retryWhileLocked(async () => {
     if (store.erasures.pending().length > 0) {
       const { finishErasures } = await import("../sandbox/runtime/erase.ts");
       await finishErasures({ ...maker, store, forgetStore, assumptions: NO_ASSUMPTIONS });
     }
-    return Promise.all([seed(store, maker, seedHook), findHold(context, options, { heldFolder, store })]);
+    const homeRecord = home === undefined ? undefined : recordHome(store, { path: home, adopt });
+    return Promise.all([seed(store, maker, seedHook), homeRecord]);
   });
   if (!storeOutcome.ok) return storeOutcome;
   const [seedOutcome, folderHold] = storeOutcome.value;
-  if (!seedOutcome.ok) return refuseSeed(seedOutcome.refusal, { heldFolder, secrets, setup: options.setup });
+  if (!seedOutcome.ok) return refuseSeed(seedOutcome.refusal, { heldFolder, secrets, setup });
   report?.();
   const firstStore = seedOutcome.value;
-  const credentialsOutcome = await checkpointFirstStore(context.world, heldFolder, store);
+  const credentialsOutcome = await checkpointFirstStore(world, heldFolder, store);
   if (!credentialsOutcome.ok) return credentialsOutcome;
   // The key is read again: an earlier attempt of this start may have failed after its commit, and its key is then on disk.
   const apiKey = firstStore.apiKey ?? credentialsOutcome.value?.stores[firstStore.id]?.api_key ?? null;
@@ -79,107 +79,53 @@ async function checkpointFirstStore(
 /** Opens the database and the key of a state, and checks both; refuses parts that do not belong together. */
 export function openState(
   { world, printer }: Host,
-  heldFolder: HeldFolder,
-  { secrets, credentials }: Pick<StateParts, "secrets" | "credentials">,
+  origin: StateOrigin,
+  credentials: Credentials | undefined,
 ): Outcome<{ readonly store: Store; readonly masterKey: Uint8Array }, HostFailure> {
+  const { heldFolder } = origin;
   const path = heldFolder === undefined ? IN_MEMORY : stateFile(heldFolder.path, "database");
-  const databaseCheck =
-    heldFolder === undefined ? accept(undefined) : state.requireDatabase(world, heldFolder.path);
-  if (!databaseCheck.ok) return databaseCheck;
-  if (heldFolder !== undefined && credentials?.ready === false && isLogEmpty(path)) forgetStart(world, path);
-  const noteMigration = ({ from, to, backupPath }: MigratedFile): void =>
-    printer.trace(
-      `note: ${path} was migrated from schema version ${from} to ${to}; the older file is ${backupPath}`,
-    );
-  const noteMovedLog = (log: string): void => printer.trace(movedLogWarning(path, log));
-  const options = {
+  if (heldFolder !== undefined) {
+    const databaseCheck = state.requireDatabase(world, heldFolder.path);
+    if (!databaseCheck.ok) return databaseCheck;
+    // Nobody has seen the store of a start that was never ready, and its writes may be incomplete.
+    if (credentials?.ready === false && isLogEmpty(path))
+      for (const suffix of ["", "-wal", "-shm"]) world.files.remove(path + suffix);
+  }
+  const outcome = openStore(path, {
     nativeBinding: world.sqliteAddon(),
     pid: world.pid,
     scheduler: world,
-    onMigrated: noteMigration,
-    onLogMoved: noteMovedLog,
-  };
-  const outcome = openStore(path, options);
+    onMigrated: ({ from, to, backupPath }) =>
+      printer.trace(
+        `note: ${path} was migrated from schema version ${from} to ${to}; the older file is ${backupPath}`,
+      ),
+    onLogMoved: (log) => printer.trace(movedLogWarning(path, log)),
+  });
   if (!outcome.ok) return { ok: false, refusal: fileFailure("database", outcome.refusal) };
   const store = outcome.value;
-  const isEmpty = store.stores.first() === undefined;
-  const storeCheck =
-    heldFolder !== undefined && isEmpty
-      ? state.requireStoreInFolder(heldFolder.path, credentials)
-      : accept(undefined);
-  const masterKey = storeCheck.ok ? loadMasterKey(world, { heldFolder, store, secrets }) : storeCheck;
+  const masterKey = loadMasterKey(world, store, { ...origin, credentials });
   if (masterKey.ok) return accept({ store, masterKey: masterKey.value });
   store.leave();
   return masterKey;
 }
 
-/** Deletes the database of a start that was never ready: nobody has seen its store, and its writes may be incomplete. */
-function forgetStart({ files }: Pick<World, "files">, database: string): void {
-  for (const suffix of ["", "-wal", "-shm"]) files.remove(database + suffix);
-}
-
-/** Refuses a key that cannot decrypt the first store's secrets, and other secrets than the given ones. */
+/** Refuses a lost store, a key that cannot decrypt the first store's secrets, and other secrets than the given ones. */
 function loadMasterKey(
   world: GuestWorld,
-  {
-    heldFolder,
-    store,
-    secrets,
-  }: { readonly heldFolder: HeldFolder; readonly store: Store; readonly secrets: GivenSecrets },
-): Outcome<Uint8Array, HostFailure> {
-  const key = readMasterKey(world, heldFolder, store);
-  if (!key.ok) return key;
-  const refusal = refusalOfFirstStore(store, { masterKey: key.value, presets: secretValues(secrets) });
-  return refusal === undefined ? key : refuseStore(refusal, { heldFolder, secrets });
-}
-
-function readMasterKey(
-  world: GuestWorld,
-  heldFolder: HeldFolder,
   store: Store,
+  { heldFolder, secrets, credentials }: StateOrigin & { readonly credentials: Credentials | undefined },
 ): Outcome<Uint8Array, HostFailure> {
   if (heldFolder === undefined) return accept(world.randomBytes(MASTER_KEY_BYTES));
-  return state.readOrCreateMasterKey(
-    world,
-    heldFolder.path,
-    store.stores.first() === undefined ? "empty" : "filled",
-  );
+  const isEmpty = store.stores.first() === undefined;
+  const storeCheck = isEmpty ? state.requireStoreInFolder(heldFolder.path, credentials) : accept(undefined);
+  if (!storeCheck.ok) return storeCheck;
+  const key = state.readOrCreateMasterKey(world, heldFolder.path, isEmpty ? "empty" : "filled");
+  if (!key.ok) return key;
+  const refusal = refusalOfFirstStore(store, { masterKey: key.value, presets: secretValues(secrets) });
+  return refusal === undefined ? key : refuseSeed(refusal, { heldFolder, secrets });
 }
 
-/** Why nothing is delivered from the folder; undefined if events are delivered, or if the state is in memory. */
-async function findHold(
-  { world }: Host,
-  { adopt = false }: ServeOptions,
-  { heldFolder, store }: { readonly heldFolder: HeldFolder; readonly store: Store },
-): Promise<Hold | undefined> {
-  if (heldFolder === undefined) return undefined;
-  return recordHome(store, { path: world.files.realPath(heldFolder.path), adopt });
-}
-
-export function createStoreMaker(
-  world: GuestWorld,
-  { startClock }: ServeOptions,
-  {
-    heldFolder,
-    masterKey,
-    secrets,
-    dialect,
-  }: Pick<StoreMaker, "masterKey" | "dialect"> & {
-    readonly heldFolder: HeldFolder;
-    readonly secrets: GivenSecrets;
-  },
-): StoreMaker {
-  return {
-    world,
-    masterKey,
-    presets: secretValues(secrets),
-    startClock,
-    dialect,
-    ...createKeyWriter(world, heldFolder?.path),
-  };
-}
-
-function secretValues({ apiKey, signingSecret }: GivenSecrets): NonNullable<StoreMaker["presets"]> {
+export function secretValues({ apiKey, signingSecret }: GivenSecrets): NonNullable<StoreMaker["presets"]> {
   return { apiKey: apiKey?.value, signingSecret: signingSecret?.value };
 }
 
@@ -224,26 +170,17 @@ const MAX_LOCKED_ATTEMPTS = 5;
 /** The refusal of a start: the configuration, or the first store of the state, is refused. */
 function refuseSeed(
   refusal: SeedRefusal | Refusal,
-  parts: {
-    readonly heldFolder: HeldFolder;
-    readonly secrets: GivenSecrets;
-    readonly setup: StoreSetup | undefined;
-  },
-): Outcome<never, HostFailure> {
-  if (typeof refusal === "string") return refuseStore(refusal, parts);
-  const { code, message } = refusal;
-  const failure = { kind: "failed", code, message, next: "correct the error and start again" } as const;
-  return { ok: false, refusal: parts.setup?.failureOf(refusal) ?? failure };
-}
-
-/** The refusal of a start because of the first store of the state. */
-function refuseStore(
-  refusal: SeedRefusal,
   {
     heldFolder,
     secrets: { apiKey, signingSecret },
-  }: { readonly heldFolder: HeldFolder; readonly secrets: GivenSecrets },
+    setup,
+  }: StateOrigin & { readonly setup?: StoreSetup | undefined },
 ): Outcome<never, HostFailure> {
+  if (typeof refusal === "object") {
+    const { code, message } = refusal;
+    const failure = { kind: "failed", code, message, next: "correct the error and start again" } as const;
+    return { ok: false, refusal: setup?.failureOf(refusal) ?? failure };
+  }
   if (refusal === "other_api_key" && apiKey !== undefined) return refuseOtherSecret(apiKey, "API key");
   if (refusal === "other_signing_secret" && signingSecret !== undefined)
     return refuseOtherSecret(signingSecret, "signing secret");

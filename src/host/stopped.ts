@@ -38,7 +38,7 @@ export async function withStoppedFolder<Value>(
   try {
     return await withService(context, { quiet: true }, source, async ({ service, markUsed }) => {
       markUsed();
-      const sandbox = createSandboxOnPort(context, {}, { service: { ...service, isAsleep: true }, port: 0 });
+      const sandbox = createSandboxOnPort(context, {}, { ...service, isAsleep: true, port: 0 });
       const send = (request: OutboundRequest) => sendToService(sandbox.service.answer, request);
       try {
         return accept(await use({ origin: localOrigin(0), token, send }));

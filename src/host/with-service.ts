@@ -1,36 +1,26 @@
 import { accept, type Outcome } from "../core/outcome.ts";
+import { portalPath } from "../core/portal/path.ts";
 import type { Erasure } from "../store/erasures.ts";
-import type { StoreMaker } from "../sandbox/runtime/seed.ts";
 import { snapshotsInMemory } from "../sandbox/snapshot/storage.ts";
-import type { GuestWorld } from "../world.ts";
 import { describeProcess } from "./description.ts";
 import type { HostFailure } from "./failure.ts";
 import * as state from "./folder/state-folder.ts";
 import { readStartDialect } from "./config/dialect-file.ts";
 import { snapshotsIn } from "./folder/snapshots.ts";
-import type { GivenSecrets } from "./given-secrets.ts";
-import type { HeldFolder, Host, StateLocation } from "./hosting.ts";
-import type { PortlessService, ControlTokens } from "./listen.ts";
+import type { Host, SandboxSource, ServedSandbox } from "./hosting.ts";
+import type { PortlessService } from "./listen.ts";
 import { openLogs } from "./logs.ts";
 import type { ServeOptions } from "./options.ts";
+import { createKeyWriter } from "./folder/kept-keys.ts";
 import { createRunFile } from "./folder/run-file.ts";
-import { openFirstStore, openState, createStoreMaker } from "./state.ts";
-
-export type SandboxSource = {
-  readonly heldFolder: HeldFolder;
-  readonly location: StateLocation;
-  readonly tokens: ControlTokens;
-  readonly secrets: GivenSecrets;
-};
+import { openFirstStore, openState, secretValues } from "./state.ts";
 
 /** A service without a port, and its resources. */
-type OpenedService = {
+type OpenedService = Pick<ServedSandbox, "stopRequest"> & {
   readonly service: PortlessService;
   /** The key of the first store; null if the key was not stored. */
   readonly apiKey: string | null;
   readonly runFile: ReturnType<typeof createRunFile>;
-  /** Resolves when the control API asks the sandbox to stop. */
-  readonly stopRequest: Promise<void>;
   /** Marks the state as used; without it, the stop leaves the state unchanged. */
   readonly markUsed: () => void;
 };
@@ -49,18 +39,21 @@ export async function withService<Value>(
   if (!credentials.ok) return credentials;
   const dialect = await readStartDialect(world, options);
   if (!dialect.ok) return dialect;
-  const openedState = openState(context, heldFolder, { secrets, credentials: credentials.value });
+  const openedState = openState(context, { heldFolder, secrets }, credentials.value);
   if (!openedState.ok) return openedState;
   const { store, masterKey } = openedState.value;
   const { accessLog, failureLog, requestLog } = openLogs(world, options, { heldFolder, store, location });
-  const maker = createStoreMaker(world, options, { heldFolder, masterKey, secrets, dialect: dialect.value });
+  const storeSettings = { startClock: options.startClock, dialect: dialect.value };
+  const keyWriter = createKeyWriter(world, heldFolder?.path);
+  const maker = { world, masterKey, presets: secretValues(secrets), ...storeSettings, ...keyWriter };
   let closeStore = store.leave;
   try {
     const forgetStore = (erasure: Erasure): void => {
       requestLog.forget(erasure.storeId);
-      forgetInFolder(world, heldFolder, erasure);
+      if (heldFolder !== undefined && erasure.kind === "delete")
+        state.dropStore(world, heldFolder.path, erasure.storeId);
     };
-    const parts = { heldFolder, store, maker, secrets, credentials: credentials.value, forgetStore };
+    const parts = { heldFolder, store, maker, secrets, forgetStore };
     const firstStore = await openFirstStore(context, options, parts);
     if (!firstStore.ok) return firstStore;
     const { apiKey, folderHold } = firstStore.value;
@@ -75,7 +68,8 @@ export async function withService<Value>(
       masterKey,
       folderHold,
       requestStop: stopRequest.resolve,
-      ...storeCreationParts(maker),
+      ...storeSettings,
+      ...keyWriter,
       forgetStore,
       onNewInstance: runFile.renew,
       snapshotStorage: heldFolder === undefined ? snapshotsInMemory() : snapshotsIn(world, heldFolder.path),
@@ -83,7 +77,13 @@ export async function withService<Value>(
         const { calibrationPath, readCalibration } = await import("./folder/calibration-record.ts");
         return readCalibration(world, calibrationPath(world, heldFolder?.path));
       },
-      describe: (port, host) => describeProcess(context, options, { port, host, location, store, masterKey }),
+      describe: (port, host) =>
+        describeProcess(context, options, {
+          port,
+          host,
+          location,
+          portalPath: portalPath(masterKey, store.home.path()),
+        }),
     };
     const markUsed = (): void => void (closeStore = store.close);
     return await use({ service, apiKey, runFile, stopRequest: stopRequest.promise, markUsed });
@@ -93,13 +93,4 @@ export async function withService<Value>(
     failureLog.flush();
     closeStore();
   }
-}
-
-/** The parts of the store maker with which the control API creates stores. */
-function storeCreationParts({ keepKey, keepKeySoon, keepName, startClock, dialect }: StoreMaker) {
-  return { keepKey, keepKeySoon, keepName, startClock, dialect };
-}
-
-function forgetInFolder(world: GuestWorld, heldFolder: HeldFolder, { storeId, kind }: Erasure): void {
-  if (heldFolder !== undefined && kind === "delete") state.dropStore(world, heldFolder.path, storeId);
 }

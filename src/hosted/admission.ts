@@ -13,11 +13,8 @@ import { hostedHosts } from "./sandbox.ts";
 const CHECKED_HEADERS = ["host", "expect", "origin", "authorization", "sec-fetch-site"] as const;
 
 /** Refuses requests before they reach an object, because a page of another site can send any number of them. */
-export function createAdmissionCheck({
-  SETTINGS,
-  CONTROL_TOKEN: controlToken,
-  ADMIN_TOKEN: adminToken,
-}: Pick<HostedEnv, "SETTINGS" | "CONTROL_TOKEN" | "ADMIN_TOKEN">): (request: Request, url: URL) => boolean {
+export function createAdmissionCheck(env: HostedEnv): (request: Request, url: URL) => boolean {
+  const { SETTINGS, CONTROL_TOKEN: controlToken, ADMIN_TOKEN: adminToken } = env;
   const hosts = hostsOf(hostedHosts(SETTINGS));
   // Only the object of the token's store knows whether the token exists.
   const identify = (_kind: "token", token: string) =>

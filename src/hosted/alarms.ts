@@ -6,31 +6,25 @@ import type { WorkerWorld } from "./world.ts";
 /** Delay of the alarm, in milliseconds. The alarm replaces timers that a crash, or the removal of an idle object, has lost. */
 const ALARM_DELAY_MS = 10_000;
 
-/** The alarm of an object, which wakes the object when its timers are lost. */
-export type ObjectAlarm = {
-  /** Called after a write, because it may have created due work. Sets the alarm, unless it rings within 10 s anyway. */
-  readonly onWrite: () => void;
-  /** Called when the due work is done. Sets the alarm for the next due work; deletes it if there is none. */
-  readonly settle: (store: Store) => Promise<void>;
-};
-
 /** While the object is in memory, timers do its work; the durable alarm only starts the object again. */
 export function createObjectAlarm(
   storage: Pick<ObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm">,
   { now }: Pick<WorkerWorld, "now">,
   storedAlarm: number | null,
-): ObjectAlarm {
+) {
   let alarmAt = storedAlarm ?? Number.POSITIVE_INFINITY;
   const arm = (time: number): Promise<void> => {
     alarmAt = time;
     return storage.setAlarm(time);
   };
   return {
-    onWrite: () => {
+    /** Called after a write, because it may have created due work. Sets the alarm, unless it rings within 10 s anyway. */
+    onWrite: (): void => {
       // Not awaited: the runtime writes the alarm together with the rows.
       if (alarmAt > now() + ALARM_DELAY_MS || alarmAt <= now()) void arm(now() + ALARM_DELAY_MS);
     },
-    settle: async (store) => {
+    /** Called when the due work is done. Sets the alarm for the next due work; deletes it if there is none. */
+    settle: async (store: Store): Promise<void> => {
       const dueAt = nextDueAt(store);
       alarmAt = Number.POSITIVE_INFINITY;
       if (dueAt === undefined) await storage.deleteAlarm();

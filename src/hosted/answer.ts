@@ -7,7 +7,12 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { HttpRequest } from "../world.ts";
 import { sleep } from "./world.ts";
 
-const LIMITS = { bodyLimits: [DRILL_BODY_LIMIT] };
+const OPTIONS = {
+  limits: { bodyLimits: [DRILL_BODY_LIMIT] },
+  isStreamed: false,
+  // The runtime itself waits for a late body as long as the client keeps the connection.
+  awaitTimeout: (signal: AbortSignal) => sleep(SERVER_LIMITS.requestTimeoutMs, signal),
+};
 
 /** A Worker cannot close a connection without an answer, so a dropped answer becomes an answer with a truncated body. */
 export async function toWorkerResponse(
@@ -15,16 +20,12 @@ export async function toWorkerResponse(
   request: Request,
 ): Promise<Response> {
   try {
-    return await answerFetch(service, request, { limits: LIMITS, isStreamed: false, awaitTimeout });
+    return await answerFetch(service, request, OPTIONS);
   } catch (error) {
     if (!(error instanceof TypeError) || error.message !== "fetch failed") throw error;
-    return new Response(brokenBody(error), { status: 502, headers: { "Content-Length": "1" } });
+    const brokenBody = new ReadableStream({ start: (controller) => controller.error(error) });
+    return new Response(brokenBody, { status: 502, headers: { "Content-Length": "1" } });
   }
-}
-
-/** Resolves when a request's body is late: the runtime itself waits as long as the client keeps the connection. */
-function awaitTimeout(signal: AbortSignal): Promise<void> {
-  return sleep(SERVER_LIMITS.requestTimeoutMs, signal);
 }
 
 /** Refuses a request that has no URL, because its Host or target is invalid. */
@@ -35,10 +36,6 @@ export async function refuseUnreadable(
   const { refusal } = refuseFact("unreadable_target", {});
   const { status, headers, body } = await service.refuse({ ...refusal, method, target: "/" });
   return new Response(isWholeBody(body) ? body.toString() : null, { status, headers });
-}
-
-function brokenBody(error: Error): ReadableStream<Uint8Array> {
-  return new ReadableStream({ start: (controller) => controller.error(error) });
 }
 
 /** The answer to a request whose object failed, in the format of the request's area. */

@@ -1,31 +1,25 @@
 import { DurableObject, type ObjectState } from "cloudflare:workers";
 import { NEW_MERCHANT } from "../core/control/operations/stores.ts";
 import type { FirstStore } from "./shared/settings.ts";
-import { accept, mapValue, type Outcome } from "../core/outcome.ts";
+import { accept, mapValue } from "../core/outcome.ts";
 import { refuseFact } from "../core/refusals.ts";
 import { refuseNoStore } from "../sandbox/with-store.ts";
 import { chooseStores, finishErasures } from "../sandbox/runtime/erase.ts";
 import { createFailureLog } from "../sandbox/runtime/failure-log.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Erasure } from "../store/erasures.ts";
 import type { Store } from "../store/store.ts";
 import type { StoreDetails } from "../store/stores.ts";
-import { createObjectAlarm, type ObjectAlarm } from "./alarms.ts";
+import { createObjectAlarm } from "./alarms.ts";
 import { toWorkerResponse } from "./answer.ts";
 import { createConnection, toObjectFailure } from "./connection.ts";
 import type { HostedEnv, IndexCalls } from "./env.ts";
 import { markOfId, objectName, type Mark } from "./shared/marks.ts";
 import { REFUSED_OPERATIONS, type OperationOverrides } from "./operations.ts";
 import { createHostedSandbox } from "./sandbox.ts";
-import { migrateTables, openObjectStore, type ObjectStore } from "./store.ts";
+import { migrateTables, openObjectStore } from "./store.ts";
 import { consoleStream, randomMark, workerWorld } from "./world.ts";
 
-type OpenIndex = {
-  readonly store: ObjectStore;
-  readonly sandbox: Sandbox;
-  readonly alarm: ObjectAlarm;
-  readonly report: ReturnType<typeof createFailureLog>["report"];
-};
+type OpenIndex = Awaited<ReturnType<typeof openIndex>>;
 
 /** The object that lists the stores; a store's rows are in the store's own object. Handles no v1 request, webhook or page. */
 export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls {
@@ -80,7 +74,7 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
   }
 }
 
-async function openIndex({ storage }: ObjectState, env: HostedEnv): Promise<OpenIndex> {
+async function openIndex({ storage }: ObjectState, env: HostedEnv) {
   migrateTables(storage);
   // Mark 0, because the ids that the index creates name no object.
   const world = workerWorld(0);
@@ -145,9 +139,9 @@ function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
       const refusedReset = resets.find(({ ok }) => !ok);
       return refusedReset === undefined || refusedReset.ok ? accept({ stores: stores.value }) : refusedReset;
     },
-    describeSandbox: (): Promise<Outcome<never>> | ReturnType<ReturnType<typeof storeObject>["describe"]> => {
+    describeSandbox: async () => {
       const firstStore = store.stores.first();
-      if (firstStore === undefined) return Promise.resolve(refuseNoStore());
+      if (firstStore === undefined) return refuseNoStore();
       return storeObject(env, firstStore.id).describe().catch(throwObjectFailure);
     },
   };

@@ -10,18 +10,13 @@ import type { WorkerWorld } from "./world.ts";
 /** Number of requests in one row: even with the longest details, the row stays below the maximum size of a row. */
 const MAX_REQUESTS_IN_ROW = 50;
 
-export function openRequestLog(
-  world: WorkerWorld,
-  {
-    connection,
-    store,
-    report,
-  }: {
-    readonly connection: Connection;
-    readonly store: Store;
-    readonly report: (work: string, problem: unknown) => void;
-  },
-): RequestLog {
+type LogParts = {
+  readonly connection: Connection;
+  readonly store: Store;
+  readonly report: (work: string, problem: unknown) => void;
+};
+
+export function openRequestLog(world: WorkerWorld, { connection, store, report }: LogParts): RequestLog {
   const table = requestsTable(connection);
   const file = {
     ...table,

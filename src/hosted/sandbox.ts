@@ -84,7 +84,6 @@ export function storeMakerOf({ MASTER_KEY }: Pick<HostedEnv, "MASTER_KEY">) {
     keepKey: () => undefined,
     keepKeySoon: () => Promise.resolve(),
     keepName: () => undefined,
-    startClock: undefined,
   };
 }
 

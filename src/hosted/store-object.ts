@@ -9,24 +9,18 @@ import { refuseNoStore } from "../sandbox/with-store.ts";
 import { runOperation } from "../sandbox/control/handlers.ts";
 import { finishErasures, resetStores } from "../sandbox/runtime/erase.ts";
 import { insertStore, type NewStore } from "../sandbox/runtime/seed.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
-import { createObjectAlarm, type ObjectAlarm } from "./alarms.ts";
+import { createObjectAlarm } from "./alarms.ts";
 import { toWorkerResponse } from "./answer.ts";
 import { createConnection } from "./connection.ts";
 import type { HostedEnv, StoreCalls, StoreInput } from "./env.ts";
 import { createStorelessSandbox } from "./nowhere.ts";
 import { REFUSED_OPERATIONS } from "./operations.ts";
 import { createHostedSandbox, storeMakerOf } from "./sandbox.ts";
-import { hasTables, migrateTables, openObjectStore, type ObjectStore } from "./store.ts";
+import { hasTables, migrateTables, openObjectStore } from "./store.ts";
 import { workerWorld } from "./world.ts";
 import type { SandboxDescription } from "../core/sandbox/description.ts";
 
-type OpenStore = {
-  readonly storeId: string;
-  readonly store: ObjectStore;
-  readonly sandbox: Sandbox;
-  readonly alarm: ObjectAlarm;
-};
+type OpenStore = Awaited<ReturnType<typeof openStore>>;
 
 /** The object of a store. Before its store is created and after it is deleted, it answers as if there were no such store. */
 export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls {
@@ -143,20 +137,14 @@ function insertNewStore(
   storage.sql.exec(HOSTED_DDL);
   storage.sql.exec("INSERT INTO hosted_store (mark) VALUES (?)", mark);
   const world = workerWorld(mark);
-  const store = openObjectStore(createConnection(storage), {
-    storage,
-    scheduler: world,
-    onWrite: () => undefined,
-  });
+  const options = { storage, scheduler: world, onWrite: () => undefined };
+  const store = openObjectStore(createConnection(storage), options);
   store.instance.renew(instanceId);
-  return insertStore(
-    store,
-    { world, ...storeMakerOf(env) },
-    { ...given, ...(name && { name }), dialect, merchant },
-  );
+  const maker = { world, ...storeMakerOf(env) };
+  return insertStore(store, maker, { ...given, ...(name && { name }), dialect, merchant });
 }
 
-async function openStore(storage: ObjectStorage, env: HostedEnv): Promise<OpenStore> {
+async function openStore(storage: ObjectStorage, env: HostedEnv) {
   migrateTables(storage);
   const mark = Number(storage.sql.exec("SELECT mark FROM hosted_store").raw().next().value?.[0]);
   const world = workerWorld(mark);

@@ -41,7 +41,7 @@ export function migrateTables(storage: ObjectStorage): void {
 }
 
 /** The state of an object. `hasWritten`: whether a write has succeeded since the start or the last failed write. */
-export type ObjectStore = Store & { readonly hasWritten: () => boolean };
+type ObjectStore = Store & { readonly hasWritten: () => boolean };
 
 /** Writes run immediately; the runtime delays answers until the writes are on disk. Each write is followed by `onWrite`. */
 export function openObjectStore(

@@ -64,7 +64,6 @@ export class HostedService extends WorkerEntrypoint<HostedEnv> {
   }
 }
 
-/** The object that answers a request, and the object's name. */
 type FoundObject = {
   readonly key: string;
   readonly object: Stub<ObjectCalls>;

@@ -4,23 +4,10 @@ import { isError } from "../core/outcome.ts";
 import type { OutboundRequest, OutboundResult, World } from "../world.ts";
 import { MARK_COUNT, markedKeyBytes, markedUuid, type Mark } from "./shared/marks.ts";
 
-export type WorkerWorld = Pick<
-  World,
-  | "now"
-  | "monotonic"
-  | "sleep"
-  | "after"
-  | "soon"
-  | "uuid"
-  | "freshId"
-  | "randomBytes"
-  | "random"
-  | "send"
-  | "resolve"
->;
+export type WorkerWorld = ReturnType<typeof workerWorld>;
 
 /** The world of a Worker. All ids and keys that it creates contain the mark. */
-export function workerWorld(mark: Mark): WorkerWorld {
+export function workerWorld(mark: Mark) {
   return {
     now: () => Date.now(),
     monotonic: () => performance.now(),
@@ -35,7 +22,7 @@ export function workerWorld(mark: Mark): WorkerWorld {
     send,
     // The Worker's network resolves names itself.
     resolve: (host) => Promise.resolve([host]),
-  };
+  } satisfies Partial<World>;
 }
 
 /** Draws a mark for a new store. Another store may already have it. */

@@ -6,14 +6,13 @@ import { refuseFact } from "../core/refusals.ts";
 import { jsonHeaders } from "../web/answer.ts";
 import { createRouter, type Route } from "../web/router.ts";
 import type { HttpRequest } from "../world.ts";
-import type { Caller } from "./access/caller.ts";
 import { answerRefusal, storageRefusal, type Answer } from "./answer.ts";
 import { answerInArea, type Area, type AreaRoute } from "./area.ts";
 import { V1_AREA, type ApiContext } from "./api/v1.ts";
 import type { ServiceContext } from "./context.ts";
 import type { ControlContext } from "./control/control-api.ts";
 import type { PagesContext } from "./pages/payment/routes.ts";
-import type { PortalContext, Viewer } from "./pages/portal/view.ts";
+import type { PortalContext } from "./pages/portal/view.ts";
 
 export type AreasContext = ApiContext & ControlContext & PagesContext & PortalContext & FallbackContext;
 
@@ -25,18 +24,7 @@ export type HostsByAudience = Readonly<
   Record<Audience, { readonly local: AllowedHosts; readonly remote: AllowedHosts }>
 >;
 
-type MountedArea = {
-  readonly prefix: string;
-  readonly audience: Audience;
-  /** The table of the area. The tables of all areas contain every route of the server. */
-  readonly routes: () => Promise<readonly Route[]>;
-  readonly answer: (context: AreasContext, request: HttpRequest) => Promise<Answer>;
-  readonly fail: (
-    context: AreasContext,
-    call: { readonly request: HttpRequest; readonly requestId: string },
-    refusal: Refusal,
-  ) => Promise<Answer>;
-};
+type MountedArea = ReturnType<typeof mount>;
 
 type FallbackContext = ServiceContext &
   Pick<PagesContext, "localOrigin"> &
@@ -84,13 +72,16 @@ const FALLBACK_ROUTES_AREA: Area<FallbackContext> = {
 
 const FALLBACK_AREA = mount("/", "merchant", () => FALLBACK_ROUTES_AREA);
 
-/** All areas by the beginning of their paths; the first matching area answers. */
+/**
+ * All areas by the beginning of their paths; the first matching area answers. Control API and pages are loaded with their
+ * first request, so that a start does not wait for them.
+ */
 export const AREAS: readonly MountedArea[] = [
   mount("/v1/", "merchant", () => V1_AREA),
-  mount(CONTROL_PREFIX, "control", loadControl),
+  mount(CONTROL_PREFIX, "control", async () => (await import("./control/control-api.ts")).CONTROL_AREA),
   mount("/pay/", "merchant", loadPages),
   mount("/assets/", "browser", loadPages),
-  mount("/portal", "portal", loadPortal),
+  mount("/portal", "portal", async () => (await import("./pages/portal/portal.ts")).PORTAL_AREA),
   FALLBACK_AREA,
 ];
 
@@ -102,19 +93,24 @@ function mount<AreaCaller>(
   prefix: string,
   audience: Audience,
   load: () => Area<AreasContext, AreaCaller> | Promise<Area<AreasContext, AreaCaller>>,
-): MountedArea {
+) {
   // The area is kept, because in the bundle each dynamic import copies the exports of its module.
   let area: Area<AreasContext, AreaCaller> | undefined;
   const getArea = async (): Promise<Area<AreasContext, AreaCaller>> => (area ??= await load());
   return {
     prefix,
     audience,
-    routes: async () => (await getArea()).routes,
-    answer: (context, request) =>
+    /** The table of the area. The tables of all areas contain every route of the server. */
+    routes: async (): Promise<readonly Route[]> => (await getArea()).routes,
+    answer: (context: AreasContext, request: HttpRequest): Promise<Answer> =>
       area === undefined
         ? getArea().then((loadedArea) => answerTranslated(loadedArea, context, request))
         : answerTranslated(area, context, request),
-    fail: async (context, { request, requestId }, refusal) => {
+    fail: async (
+      context: AreasContext,
+      { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
+      refusal: Refusal,
+    ): Promise<Answer> => {
       const { translate, fail } = await getArea();
       const answerFailure = (innerRequest: HttpRequest): Answer => fail(innerRequest, requestId, refusal);
       return translate === undefined ? answerFailure(request) : translate(context, request, answerFailure);
@@ -132,16 +128,6 @@ function answerTranslated<AreaCaller>(
   return area.translate(context, request, (innerRequest) => answerInArea(area, context, innerRequest));
 }
 
-/** Loads the control API with its first request, so that a start does not wait for the schemas of its operations. */
-async function loadControl(): Promise<Area<ControlContext, Caller>> {
-  return (await import("./control/control-api.ts")).CONTROL_AREA;
-}
-
-/** Loads the pages with the first request for a page, so that a start does not wait for them. */
 async function loadPages(): Promise<Area<PagesContext>> {
   return (await import("./pages/pages.ts")).PAGES_AREA;
-}
-
-async function loadPortal(): Promise<Area<PortalContext, Viewer>> {
-  return (await import("./pages/portal/portal.ts")).PORTAL_AREA;
 }

@@ -1,5 +1,3 @@
-import type { Hold } from "../core/webhook/hold.ts";
-import type { Calibration } from "../core/calibration/calibration.ts";
 import { allowedHosts, localOrigin } from "../core/loopback.ts";
 import { hostOf, isLoopbackAddress, type ListenAddress } from "../core/network/address.ts";
 import { hostHeaders, portalOrigin } from "../core/network/public-url.ts";
@@ -7,10 +5,9 @@ import type { Refusal } from "../core/outcome.ts";
 import type { RateLimit } from "../core/request/rate-limit.ts";
 import { toStorageError } from "../store/connection/group-commit.ts";
 import { StorageUnavailable } from "../store/connection/storage-failure.ts";
-import type { Store } from "../store/store.ts";
 import { guardRequest } from "../web/guard.ts";
 import { headerLines } from "../web/http.ts";
-import type { HttpRequest, Service, TlsTrust, UnreadableRequest, World } from "../world.ts";
+import type { HttpRequest, Service, UnreadableRequest, World } from "../world.ts";
 import { createClockMoves } from "./clock-moves.ts";
 import { createTokens } from "./access/tokens.ts";
 import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
@@ -20,7 +17,6 @@ import type { RequestLog } from "./runtime/request-log.ts";
 import { createPageViewRecorder } from "./checkout/page-views.ts";
 import { createAssumptionLog } from "./readiness/assumption-log.ts";
 import { createMutex } from "../core/mutex.ts";
-import type { Outcome } from "../core/outcome.ts";
 import { redactValues } from "../core/text.ts";
 import { answerRefusal, storageRefusal, type Answer } from "./answer.ts";
 import { areaOf, type AreasContext, type HostsByAudience } from "./areas.ts";
@@ -29,64 +25,54 @@ import type { DispatchContext } from "./webhook/endpoint-queues.ts";
 import { SecretUnreadable } from "./webhook/signing-secret.ts";
 import { createRelay } from "./webhook/relay.ts";
 import { createDispatcher, recoverDeliveries } from "./webhook/dispatcher.ts";
-import type { OperationContext } from "./control/handler.ts";
 import { createLeases } from "./readiness/leases.ts";
 import { createRateLimiter, dialectFor } from "./api/caller.ts";
-import type { ErasureContext } from "./runtime/erase.ts";
-import type { StoreMaker } from "./runtime/seed.ts";
-import type { SnapshotStorage } from "./snapshot/storage.ts";
 import { holdOfStore } from "./runtime/home.ts";
 import { resolvesWithin, createStoreGate } from "./runtime/store-gate.ts";
 import { createTimekeeper } from "./runtime/timekeeper.ts";
-import type { ProcessDescription } from "../core/sandbox/description.ts";
 import type { ServedSettings } from "../core/config/settings.ts";
 
-export type SandboxOptions = Omit<
-  ServedSettings,
-  "rateLimit" | "listen" | "publicUrl" | "portalUrl" | "ca" | "keptRequests"
+/** The parts of a sandbox that do not depend on its port and settings. */
+export type SandboxParts = Pick<
+  SandboxContext,
+  | "store"
+  | "masterKey"
+  | "controlToken"
+  | "adminToken"
+  | "keepKey"
+  | "keepKeySoon"
+  | "keepName"
+  | "startClock"
+  | "dialect"
+  | "forgetStore"
+  | "onNewInstance"
+  | "folderHold"
+  | "requestStop"
+  | "snapshotStorage"
+  | "calibration"
+  | "operations"
 > & {
-  readonly store: Store;
-  readonly rateLimit: RateLimit | "off";
-  /** Addresses that the sandbox listens on in addition to loopback (decision 79). */
-  readonly addresses: readonly ListenAddress[];
-  /** The origin at which payers reach the payment pages. Default: an origin on this machine. */
-  readonly publicUrl: string | undefined;
-  /** The origin of the portal. Default: on `localhost`, or no portal if `publicUrl` is set. */
-  readonly portalUrl: string | undefined;
-  /** Set if events are sent to public addresses (decision 124). Default: to loopback addresses. */
-  readonly targetReach?: "public";
-  /** The certificates to trust for endpoints with https. Default: the system's. */
-  readonly deliveryTls?: TlsTrust | undefined;
-  /** Why the deliveries of all stores in this folder are held (decision 71); undefined if they are not. */
-  readonly folderHold: Hold | undefined;
   readonly log: AccessLog;
   readonly requests: RequestLog;
-  readonly controlToken: string;
-  /** The admin token, which permits only actions of the administrator. */
-  readonly adminToken: string;
-  readonly description: ProcessDescription;
-  /** Called when a caller of the control API asks the sandbox to stop. */
-  readonly requestStop: () => void;
-  /** The version of the program, for the control API. */
-  readonly version: string;
-  /** The key for signing secrets and for the tokens of the pages' forms. */
-  readonly masterKey: Uint8Array;
-  readonly keepKey: StoreMaker["keepKey"];
-  readonly keepKeySoon: StoreMaker["keepKeySoon"];
-  readonly keepName: StoreMaker["keepName"];
-  readonly startClock: StoreMaker["startClock"];
-  readonly dialect?: StoreMaker["dialect"];
-  readonly forgetStore: ErasureContext["forgetStore"];
-  readonly onNewInstance: ErasureContext["onNewInstance"];
-  readonly snapshotStorage: SnapshotStorage;
-  readonly operations?: OperationContext["operations"] & {};
-  /** The calibration record of the project; undefined if there is none. */
-  readonly calibration: () => Promise<Calibration | undefined>;
   /** Whether due work is left to the next start. */
   readonly isAsleep?: boolean;
   /** Called with internal errors, and with the request_id that the caller received. */
   readonly report: (requestId: string, error: unknown) => void;
 };
+
+export type SandboxOptions = SandboxParts &
+  Pick<SandboxContext, "description" | "version" | "deliveryTls"> &
+  Omit<ServedSettings, "rateLimit" | "listen" | "publicUrl" | "portalUrl" | "ca" | "keptRequests"> & {
+    readonly rateLimit: RateLimit | "off";
+    /** Addresses that the sandbox listens on in addition to loopback (decision 79). */
+    readonly addresses: readonly ListenAddress[];
+    /** The origin at which payers reach the payment pages. Default: an origin on this machine. */
+    readonly publicUrl: string | undefined;
+    /** The origin of the portal. Default: on `localhost`, or no portal if `publicUrl` is set. */
+    readonly portalUrl: string | undefined;
+    /** Set if events are sent to public addresses (decision 124). Default: to loopback addresses. */
+    readonly targetReach?: "public";
+  };
 
 /** The whole service: answers requests, and processes due work. */
 export type Sandbox = {
@@ -112,7 +98,6 @@ type SandboxWorld = SandboxContext["world"] & Pick<World, "after" | "randomBytes
 
 /** Creates a sandbox. Each readable request first passes the guard; every answer is passed to the logs. */
 export function createSandbox(world: SandboxWorld, options: SandboxOptions): Sandbox {
-  const hosts = hostsOf(options);
   const report = (work: string) => (error: unknown) => options.report(work, error);
   const writeSignals = createWriteSignals(world);
   const controller = new AbortController();
@@ -127,7 +112,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     ...access,
     assumptions: createAssumptionLog(options.store, report("assumptions")),
     pageViews: createPageViewRecorder({ store: options.store, world, writeSignals }, report("page views")),
-    ...createMemoryState(world, { report: report("lease"), writeSignals }),
+    ...createMemoryState(world, writeSignals, report("lease")),
     writeSignals,
     expectDue: (storeId, realTime) => timekeeper.expect(storeId, realTime),
     wakeDispatcher: (endpointId) => dispatcher.wake(endpointId),
@@ -137,13 +122,15 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     },
     ...(options.isAsleep === true ? IDLE_TIMERS : {}),
     storeGate: createStoreGate(world, (storeId) => writeSignals.notify(storeId)),
-    saveStory: (page) => saveStory(context, page),
+    saveStory: async (page) =>
+      (await import("./pages/portal/checkout/saved-story.ts")).saveStory(context, page),
     pause: (milliseconds) => world.sleep(milliseconds, controller.signal),
     dispatcher: { drain: (storeId, budgetMs) => dispatcher.drain(storeId, budgetMs) },
   };
   const dispatcher = createDispatcher(context, report("delivery"));
   const fail = createFailureAnswers(context, options.report);
   const timekeeper = createTimekeeper(world, { context: () => context, report: report("timer") });
+  const hosts = hostsOf(options);
   const service: Service = {
     answer: async (request) => {
       const startedAt = world.monotonic();
@@ -162,9 +149,9 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     markAnnounced,
     stop: async (graceMs) => {
       for (const end of [() => controller.abort(), timekeeper.stop, writeSignals.end]) end();
-      const idle = Promise.all([context.assumptions.idle(), context.pageViews.idle()]);
-      const idleWait = Promise.race([idle, new Promise<void>((resolve) => world.after(graceMs, resolve))]);
-      await Promise.all([dispatcher.stop(graceMs), idleWait, context.leases.endAll()]);
+      const records = Promise.all([context.assumptions.idle(), context.pageViews.idle()]);
+      const recordsEnd = resolvesWithin(world, graceMs, records);
+      await Promise.all([dispatcher.stop(graceMs), recordsEnd, context.leases.endAll()]);
     },
   };
 
@@ -228,14 +215,8 @@ const TOO_MANY_COOKIES =
   "; most of them are cookies of other programs on this machine: delete the cookies of localhost and 127.0.0.1 in this browser, then reload";
 
 /** The state of listeners, drills and clock moves, which is only in memory. */
-function createMemoryState(
-  world: SandboxWorld,
-  {
-    report,
-    writeSignals,
-  }: { readonly report: (error: unknown) => void; readonly writeSignals: Pick<WriteSignals, "notify"> },
-) {
-  const notifyChange = (storeId: string): void => writeSignals.notify(storeId, { checkoutId: null });
+function createMemoryState(world: SandboxWorld, { notify }: WriteSignals, report: (error: unknown) => void) {
+  const notifyChange = (storeId: string): void => notify(storeId, { checkoutId: null });
   return {
     listenerTargets: new Map<string, string>(),
     relay: createRelay(world, notifyChange),
@@ -256,13 +237,6 @@ function accessOf(
   const portalKeys = portal.isOff ? [] : [portal.path.slice("/portal/".length)];
   return { portal, tokens, secrets: [controlToken, adminToken, ...portalKeys] };
 }
-
-/** Loads the pages with the first story that is saved, so that a start does not wait for them. */
-const saveStory = async (
-  context: SandboxContext,
-  page: Parameters<SandboxContext["saveStory"]>[0],
-): Promise<Outcome<string>> =>
-  (await import("./pages/portal/checkout/saved-story.ts")).saveStory(context, page);
 
 function createRequestLogger(
   { log, requests, secrets }: SandboxOptions & Pick<SandboxContext, "secrets">,

@@ -23,9 +23,14 @@ type FetchOptions = {
 export async function answerFetch(
   service: Service,
   request: Request,
-  { original = request, isStreamed = true, awaitTimeout = neverResolve, limits }: FetchOptions,
+  options: FetchOptions,
 ): Promise<Response> {
-  const response = responseTo(service, request, { limits, original, isStreamed, awaitTimeout });
+  const {
+    original = request,
+    isStreamed = true,
+    awaitTimeout = () => new Promise(() => undefined),
+  } = options;
+  const response = responseTo(service, request, { ...options, original, isStreamed, awaitTimeout });
   try {
     return await rejectOnAbort(original, response);
   } catch (error) {
@@ -95,10 +100,6 @@ async function readBody(
     // The rest of a refused body is not read. The body's own error has already been thrown.
     reader.cancel().catch(() => undefined);
   }
-}
-
-function neverResolve(): Promise<void> {
-  return new Promise(() => undefined);
 }
 
 /** The body of a Response; its reader can cancel it. An incomplete body fails like the body of `fetch`. */

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { displayProxy } from "../core/network/proxy.ts";
-import type { OutboundRequest, OutboundResult } from "../world.ts";
+import type { OutboundRequest } from "../world.ts";
+import type { Failure } from "./failure.ts";
 
 /** A connection to a server through a proxy, ready for TLS; or an error, after which nothing was sent to the server. */
 type Tunnel =
@@ -56,10 +57,7 @@ export function proxyRefusal(status: number, target: string): string {
 }
 
 /** Adds the proxy to the message of a failure after which nothing was sent. */
-export function toProxyFailure(
-  proxy: string,
-  failure: Extract<OutboundResult, { ok: false }>,
-): Extract<OutboundResult, { ok: false }> & { readonly wasConnected: false } {
+export function toProxyFailure(proxy: string, failure: Failure): Failure & { readonly wasConnected: false } {
   const message = `through the proxy ${displayProxy(proxy)}: ${failure.message}`;
   return { ...failure, message, wasConnected: false };
 }

@@ -1,15 +1,15 @@
 import type { Service, World } from "../world.ts";
 import { headerLines } from "./http.ts";
 
+type QuietOptions = Pick<World, "after" | "monotonic"> & {
+  readonly quietMs: number;
+  readonly onQuiet: () => void;
+};
+
 /** Calls `onQuiet` after `quietMs` without a request. Polls of open pages (If-None-Match) do not count as requests. */
 export function watchForQuiet(
   service: Service,
-  {
-    after,
-    monotonic,
-    quietMs,
-    onQuiet,
-  }: Pick<World, "after" | "monotonic"> & { readonly quietMs: number; readonly onQuiet: () => void },
+  { after, monotonic, quietMs, onQuiet }: QuietOptions,
 ): Service {
   let lastRequestAt = 0;
   let isWatching = false;

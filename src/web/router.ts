@@ -24,7 +24,7 @@ export function createRouter<Row extends Route>(
 ): Router<Row> {
   const compiledRoutes = routes.map((route) => ({
     route,
-    routeMethods: methodsOf(route),
+    routeMethods: route.methods.includes("GET") ? [...route.methods, "HEAD"] : route.methods,
     readParams: createPathReader(route.path, segments),
   }));
   return (method, path) => {
@@ -42,11 +42,6 @@ export function createRouter<Row extends Route>(
     const values = { path: shownPath, methods, received: printableLiteral(method) };
     return refuseFact("method_not_allowed", values, { allow: methods.join(", ") });
   };
-}
-
-/** The methods that a route accepts, with HEAD if it accepts GET. */
-function methodsOf({ methods }: Pick<Route, "methods">): readonly string[] {
-  return methods.includes("GET") ? [...methods, "HEAD"] : methods;
 }
 
 type Params = Readonly<Record<string, string>>;

@@ -72,17 +72,11 @@ export function timeoutResult(
   result: SentResult,
 ): OutboundResult {
   const { address, wasConnected } = result;
-  const facts = result.ok ? undefined : result.facts;
+  const common = { ok: false, facts: result.ok ? undefined : result.facts, address } as const;
   if (wasConnected || (proxy === undefined && address !== undefined))
-    return {
-      ok: false,
-      failure: "timeout",
-      message: `no whole answer within ${timeoutMs} ms`,
-      facts,
-      address,
-    };
+    return { ...common, failure: "timeout", message: `no whole answer within ${timeoutMs} ms` };
   const message = `no connection within ${timeoutMs} ms`;
-  const failure: Failure = { ok: false, failure: "unreachable", message, facts, address };
+  const failure: Failure = { ...common, failure: "unreachable", message };
   return proxy === undefined ? failure : toProxyFailure(proxy, failure);
 }
 
@@ -98,7 +92,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
     let address: string | undefined;
     let isKept = false;
     let countReceivedBytes = (): number => 0;
-    let answerCollector: AnswerCollector | undefined;
+    let failAnswer: ((failure: Failure) => void) | undefined;
     const end = (result: OutboundResult): void =>
       resolve({
         ...result,
@@ -115,7 +109,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
         progress.isConnected = false;
         return fail({ ok: false, failure: "unreachable", message: proxyRefusal(407, new URL(url).host) });
       }
-      answerCollector = collectAnswer(response, outbound, (result) =>
+      failAnswer = collectAnswer(response, outbound, (result) =>
         end(isFromProxy && result.ok ? { ...result, proxy: displayProxy(proxy) } : result),
       );
     });
@@ -139,11 +133,10 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
     });
     clientRequest.on("error", (error) => {
       const failure = describeFailure(error, { ...progress, receivedBytes: countReceivedBytes() });
-      if (answerCollector === undefined) fail(failure);
-      else answerCollector.fail(failure);
+      (failAnswer ?? fail)(failure);
     });
     // Ends the wait if the connection ends in any other way, which the caller would not notice.
-    clientRequest.on("close", () => answerCollector ?? end(CLOSED_FAILURE));
+    clientRequest.on("close", () => failAnswer ?? end(CLOSED_FAILURE));
     void sendBody(clientRequest, outbound);
   });
 }
@@ -188,12 +181,8 @@ const MAX_AGENTS = 256;
 /** The agents by scheme, addresses and trust, so that a name with new addresses never gets an old connection. */
 const agents = new Map<string, Agent>();
 
-async function findKeptRoute({
-  url,
-  addresses,
-  tls,
-  connection,
-}: OutboundRequest): Promise<Pick<Route, "agent">> {
+async function findKeptRoute(outbound: OutboundRequest): Promise<Pick<Route, "agent">> {
+  const { url, addresses, tls, connection } = outbound;
   const { Agent } = await clientFor(url);
   const options = { keepAlive: true, timeout: KEEP_ALIVE_TIMEOUT_MS, maxFreeSockets: MAX_KEPT_CONNECTIONS };
   const key = JSON.stringify([url.startsWith("https:"), addresses, tls]);
@@ -273,17 +262,15 @@ function createPinnedLookup(addresses: readonly string[]): LookupFunction {
   };
 }
 
-type AnswerCollector = {
-  /** Called with the error of the connection, or of bytes on it. */
-  readonly fail: (failure: Failure) => void;
-};
-
-/** Collects an answer, which ends with its announced body, whatever follows; without a length, with the connection. */
+/**
+ * Collects an answer, which ends with its announced body, whatever follows; without a length, with the connection. The
+ * returned function must be called with the error of the connection, or of bytes on it.
+ */
 function collectAnswer(
   response: IncomingMessage,
   { maxResponseBytes, oversize, onPart }: Pick<OutboundRequest, "maxResponseBytes" | "oversize" | "onPart">,
   end: (result: OutboundResult) => void,
-): AnswerCollector {
+): (failure: Failure) => void {
   const chunks: Buffer[] = [];
   let size = 0;
   let connectionFailure: Failure | undefined;
@@ -313,12 +300,10 @@ function collectAnswer(
   response.on("close", () =>
     response.complete ? answer() : end(unfinishedFailure(connectionFailure ?? CLOSED_FAILURE)),
   );
-  return {
-    fail: (failure) => {
-      connectionFailure = failure;
-      // After an abort, Node ends a body without an announced length as if the server had closed the connection.
-      if (failure.failure === "aborted" && !response.complete) end(unfinishedFailure(failure));
-    },
+  return (failure) => {
+    connectionFailure = failure;
+    // After an abort, Node ends a body without an announced length as if the server had closed the connection.
+    if (failure.failure === "aborted" && !response.complete) end(unfinishedFailure(failure));
   };
 }
 

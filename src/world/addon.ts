@@ -19,44 +19,40 @@ export function unpackAddon(): string {
   return unpackedPath;
 }
 
-/** Unpacks into a private cache folder, or else into a temporary folder. If neither can be used, throws both reasons. */
+/**
+ * Unpacks into a private cache folder. If there is no home folder, or if it is read-only or belongs to another user, as
+ * in containers, unpacks into a temporary folder that all commands of this user share; if another user made it, into a
+ * folder that this process removes at exit. If no folder can be used, throws the first and the last reason.
+ */
 function unpack(): string {
   // With this function better-sqlite3 loads an addon from a path: the `require` of an executable knows only Node's modules.
   const { createRequire } = process.getBuiltinModule("node:module");
   Object.assign(globalThis, { __non_webpack_require__: createRequire(process.execPath) });
   const addon = new Uint8Array(sea().getRawAsset(SQLITE_ASSET));
-  try {
-    return keepAddon(cacheFolder(), addon);
-  } catch (error) {
-    // There is no home folder, or it is read-only or belongs to another user, as in containers.
-    return keepInTemporaryFolder(join(process.getBuiltinModule("node:os").tmpdir(), "hosted-checkout-"), {
-      addon,
-      error,
-    });
-  }
+  const errors: unknown[] = [];
+  for (const folderOf of [cacheFolder, sharedTemporaryFolder, ownTemporaryFolder])
+    try {
+      return keepAddon(folderOf(), addon);
+    } catch (error) {
+      errors.push(error);
+    }
+  const reasons = [errors[0], errors.at(-1)].map((error) => (isError(error) ? error.message : String(error)));
+  const code = ADDON_NOT_WRITTEN;
+  throw Object.assign(new Error(reasons.join("; "), { cause: errors.at(-1) }), { code });
 }
 
-function keepInTemporaryFolder(
-  prefix: string,
-  { addon, error }: { readonly addon: Uint8Array; readonly error: unknown },
-): string {
-  try {
-    return keepTemporary(prefix, addon);
-  } catch (cause) {
-    const reasons = [error, cause].map((reason) => (isError(reason) ? reason.message : String(reason)));
-    throw Object.assign(new Error(reasons.join("; "), { cause }), { code: ADDON_NOT_WRITTEN });
-  }
+function temporaryPrefix(): string {
+  return join(process.getBuiltinModule("node:os").tmpdir(), "hosted-checkout-");
 }
 
-/** All commands of this user share a folder. If another user made it, this process uses a folder that it removes at exit. */
-function keepTemporary(prefix: string, addon: Uint8Array): string {
-  try {
-    return keepAddon(`${prefix}${process.getuid?.() ?? "user"}`, addon);
-  } catch {
-    const ownFolder = mkdtempSync(prefix);
-    process.once("exit", () => discardFile(ownFolder));
-    return keepAddon(ownFolder, addon);
-  }
+function sharedTemporaryFolder(): string {
+  return `${temporaryPrefix()}${process.getuid?.() ?? "user"}`;
+}
+
+function ownTemporaryFolder(): string {
+  const folder = mkdtempSync(temporaryPrefix());
+  process.once("exit", () => discardFile(folder));
+  return folder;
 }
 
 /** Caches compiled code in a private folder, so that commands start faster. Without a folder, each start compiles. */

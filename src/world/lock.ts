@@ -19,7 +19,8 @@ export function lockFile(path: string, nativeBinding: string | undefined): FileL
   } catch (error) {
     connection?.close();
     if (isBusy(error)) return { state: "held" };
-    return isRefusal(error) ? { state: "refused", reason: error.message } : { state: "unsupported" };
+    const isRefused = isError(error) && REFUSAL_CODE_PATTERN.test(codeOf(error) ?? "");
+    return isRefused ? { state: "refused", reason: error.message } : { state: "unsupported" };
   }
 }
 
@@ -44,7 +45,3 @@ function isBusy(error: unknown): boolean {
 
 /** SQLite's codes for a file that belongs to another user or has other content; file systems without locks have other codes. */
 const REFUSAL_CODE_PATTERN = /^SQLITE_(?:CANTOPEN|NOTADB|CORRUPT|READONLY|AUTH)/;
-
-function isRefusal(error: unknown): error is Error {
-  return isError(error) && REFUSAL_CODE_PATTERN.test(codeOf(error) ?? "");
-}

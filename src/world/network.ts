@@ -40,20 +40,12 @@ export const listen: World["listen"] = async (makeService, options) => {
     await import("../web/server/serve.ts"),
     await import("../web/quiet.ts"),
   ];
-  const watchOptions = { after: runInBackground, monotonic: clock.monotonic, quietMs: QUIET_MS };
-  return serveHttp(
-    (port, host) => watchForQuiet(makeService(port, host), { ...watchOptions, onQuiet: releaseMemory }),
-    {
-      ...options,
-      after: clock.after,
-    },
-  );
+  // Its timer does not keep the program running.
+  const after: World["after"] = (milliseconds, run) => void setTimeout(run, milliseconds).unref();
+  const watch = { after, monotonic: clock.monotonic, quietMs: QUIET_MS, onQuiet: releaseMemory };
+  const makeWatched: typeof makeService = (port, host) => watchForQuiet(makeService(port, host), watch);
+  return serveHttp(makeWatched, { ...options, after: clock.after });
 };
-
-/** Runs a function after a delay, without keeping the program alive until then. */
-function runInBackground(milliseconds: number, run: () => void): void {
-  setTimeout(run, milliseconds).unref();
-}
 
 /** Time without requests after which a server returns unused memory to the system, in milliseconds. */
 const QUIET_MS = 10_000;

@@ -71,9 +71,9 @@ function outputOf(stream: ProcessOutput, loss: OutputLoss): Writable {
   }
   const { fd } = stream;
   const { rotatedPath } = loss;
-  if (rotatedPath === undefined) return fileOutput((bytes) => writeSync(fd, bytes), loss);
   return fileOutput((bytes) => {
-    if (fstatSync(fd).size + bytes.length > MAX_LOG_BYTES) rotateLog(fd, rotatedPath);
+    if (rotatedPath !== undefined && fstatSync(fd).size + bytes.length > MAX_LOG_BYTES)
+      rotateLog(fd, rotatedPath);
     return writeSync(fd, bytes);
   }, loss);
 }

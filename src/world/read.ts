@@ -12,6 +12,7 @@ import type { ReadOptions } from "../world.ts";
 import { FileRefused } from "../core/outcome.ts";
 import { codeOf } from "./node.ts";
 
+type ReadPart = ReadOptions & { readonly offset?: number };
 type FileContent = { readonly bytes: Buffer; readonly size: number };
 
 /** The default maximum number of bytes read from a file. */
@@ -22,15 +23,9 @@ const MAX_READ_BYTES = 16 * 1024 * 1024;
  * may be endless (`/dev/zero`) or block (a pipe). A link is followed only if the user named it. Undefined if nothing is
  * at the path.
  */
-export function readRegularFile(
-  path: string,
-  {
-    followsLinks = false,
-    maxBytes = MAX_READ_BYTES,
-    offset = 0,
-  }: ReadOptions & { readonly offset?: number } = {},
-): FileContent | undefined {
-  return readIfExists(() => {
+export function readRegularFile(path: string, options: ReadPart = {}): FileContent | undefined {
+  const { followsLinks = false } = options;
+  try {
     // Checked before the file is opened, which can have effects on a device, and again afterwards, because the path may
     // have been replaced.
     requireRegular(path, followsLinks ? statSync(path) : lstatSync(path));
@@ -38,12 +33,18 @@ export function readRegularFile(
     try {
       const stats = fstatSync(file);
       requireRegular(path, stats);
-      return { bytes: readUpTo(file, { path, offset, maxBytes, size: stats.size }), size: stats.size };
+      return { bytes: readUpTo(file, path, { ...options, size: stats.size }), size: stats.size };
     } finally {
       closeSync(file);
     }
-  });
+  } catch (error) {
+    if (MISSING_CODES.has(codeOf(error))) return undefined;
+    throw error;
+  }
 }
+
+/** The codes for a file that does not exist, or belonged to a process that has ended. */
+const MISSING_CODES: ReadonlySet<string | undefined> = new Set(["ENOENT", "ENOTDIR", "ESRCH"]);
 
 /** The text of a regular file; undefined if there is none. */
 export function readText(path: string, options?: ReadOptions): string | undefined {
@@ -65,16 +66,8 @@ function nounOf(stats: Stats): string {
 /** Reads a file to its end, because files of /proc have no size, and a log may grow meanwhile. */
 function readUpTo(
   file: number,
-  {
-    path,
-    offset,
-    maxBytes,
-    size,
-  }: Required<Pick<ReadOptions, "maxBytes">> & {
-    readonly path: string;
-    readonly offset: number;
-    readonly size: number;
-  },
+  path: string,
+  { offset = 0, maxBytes = MAX_READ_BYTES, size }: ReadPart & { readonly size: number },
 ): Buffer {
   const tooLargeError = (): FileRefused =>
     new FileRefused(path, `is too large: more than the ${maxBytes} bytes that are read of it`);
@@ -99,15 +92,3 @@ const FLAGS = constants as Readonly<Record<string, number | undefined>>;
 export const NO_FOLLOW = FLAGS["O_NOFOLLOW"] ?? 0;
 /** Prevents blocking when a pipe without a writer is opened. */
 const NON_BLOCKING = FLAGS["O_NONBLOCK"] ?? 0;
-
-/** Reads a file; undefined if it does not exist, or if it belonged to a process that has ended. */
-function readIfExists<Value>(read: () => Value): Value | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (MISSING_CODES.has(codeOf(error))) return undefined;
-    throw error;
-  }
-}
-
-const MISSING_CODES: ReadonlySet<string | undefined> = new Set(["ENOENT", "ENOTDIR", "ESRCH"]);

@@ -1,6 +1,6 @@
 import type { GuestWorld, World } from "../world.ts";
 import { keepCompiledCode, unpackAddon } from "./addon.ts";
-import { clock } from "./clock.ts";
+import { clearTimeout, clock, receiversNow, setTimeout } from "./clock.ts";
 import { startDetached, takeStarter } from "./detached.ts";
 import { files, onFileLost } from "./files.ts";
 import { machine, ownFile, packageFolder, settingsFolder, temporaryFile, temporaryPath } from "./machine.ts";
@@ -9,7 +9,6 @@ import { sea } from "./node.ts";
 import { standardOutputs } from "./output.ts";
 import { onStop, portOwner, processStartTime, terminate, watchForUnclosed } from "./processes.ts";
 import { randomness } from "./random.ts";
-import { clearTimeout, receiversNow, setTimeout } from "./clock.ts";
 
 /** The world of a command. Files that it writes are readable only by the user. */
 export function realWorld(): World {
@@ -121,12 +120,10 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
 const LATER_WORK_MS = 1000;
 
 /** File locks and the host name. The lock module is loaded at its first use. `addon`: the path of the SQLite addon. */
-function createLocks(
-  addon: () => string | undefined,
-): Required<Pick<World, "lockFile" | "isFileLocked" | "hostName">> {
+function createLocks(addon: () => string | undefined) {
   return {
     lockFile: async (path) => (await import("./lock.ts")).lockFile(path, addon()),
     isFileLocked: async (path) => (await import("./lock.ts")).isFileLocked(path, addon()),
     hostName: () => process.getBuiltinModule("node:os").hostname(),
-  };
+  } satisfies Partial<World>;
 }

@@ -135,7 +135,7 @@ function ordersIn(database: Database.Database): string {
 function ordersInSnapshot(cwd: string, name: string): string {
   const bytes = readFileSync(join(cwd, `.checkout/snapshots/${name}.snapshot`));
   const opened = openImage(bytes, { kind: SNAPSHOT_FILE, nativeBinding: undefined });
-  if (!opened.ok) throw new Error(opened.refusal.message);
+  if (!opened.ok) throw new Error(opened.refusal);
   const counted = ordersIn(opened.value.connection);
   opened.value.connection.close();
   return counted;

@@ -530,7 +530,7 @@ test("doctor reports no problem because of injected answers or a receiver's erro
       attempt: 1,
       cause: "event",
     } as const;
-    access.addDelivery({ ...sent, status: 503, milliseconds: 1 });
+    access.add({ ...sent, status: 503, milliseconds: 1 });
     access.flush();
   }
   writeFileSync(log, lines.join(""), { mode: 0o600 });

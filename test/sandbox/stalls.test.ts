@@ -82,7 +82,7 @@ test("a snapshot has the state at the time of its request, and other requests ar
     kind: SNAPSHOT_FILE,
     nativeBinding: undefined,
   });
-  if (!image.ok) throw new Error(image.refusal.message);
+  if (!image.ok) throw new Error(image.refusal);
   const held = image.value.connection.prepare("SELECT count(*) FROM checkouts").pluck().get();
   image.value.connection.close();
   // The first order is created at the moment of the snapshot, which may contain it.
@@ -127,7 +127,7 @@ test("a reset runs in steps, and requests to other stores are answered in betwee
 function heldBy(folder: string, name: string, storeId: string): readonly unknown[] {
   const bytes = readFileSync(join(folder, `.checkout/snapshots/${name}.snapshot`));
   const image = openImage(bytes, { kind: SNAPSHOT_FILE, nativeBinding: undefined });
-  if (!image.ok) throw new Error(image.refusal.message);
+  if (!image.ok) throw new Error(image.refusal);
   const { connection, storeIds } = image.value;
   const tables = ["checkouts", "idempotency_keys", "events"];
   const counts = tables.map((table) =>

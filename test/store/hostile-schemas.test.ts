@@ -32,7 +32,7 @@ function snapshotOf(): Buffer {
 /** The refusal of a snapshot; "" if it can be restored. */
 function saidOf(bytes: Uint8Array, kind = SNAPSHOT_FILE): string {
   const opened = openImage(bytes, { kind, nativeBinding: undefined });
-  if (!opened.ok) return opened.refusal.message;
+  if (!opened.ok) return opened.refusal;
   opened.value.connection.close();
   return "";
 }
@@ -99,7 +99,7 @@ test("a snapshot whose index and table differ is refused as damaged", () => {
 
 test("an expression in a snapshot's schema cannot call functions that a program adds to its connection", () => {
   const opened = openImage(snapshotOf(), { kind: SNAPSHOT_FILE, nativeBinding: undefined });
-  if (!opened.ok) throw new Error(opened.refusal.message);
+  if (!opened.ok) throw new Error(opened.refusal);
   const { connection } = opened.value;
   connection.function("act", () => 1);
   connection.exec("CREATE VIEW more AS SELECT act() AS done");

@@ -99,10 +99,9 @@ test("a snapshot of an older schema version is refused as written by a developme
   for (const { format, content } of snapshots) {
     const bytes = Buffer.from(content);
     const opened = openImage(bytes, { kind: SNAPSHOT_FILE, nativeBinding: undefined });
-    expect(opened.ok ? "opened" : opened.refusal).toEqual({
-      reason: "development_version",
-      message: `it was written by a development version of checkout (schema version ${format}; released versions start at ${BASELINE}); take a new snapshot`,
-    });
+    expect(opened.ok ? "opened" : opened.refusal).toBe(
+      `it was written by a development version of checkout (schema version ${format}; released versions start at ${BASELINE}); take a new snapshot`,
+    );
     expect(bytes.equals(content)).toBe(true);
   }
   expect(snapshots).toHaveLength(4 + 1);

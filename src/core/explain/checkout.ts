@@ -10,7 +10,7 @@ import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { timelineOf, type CheckoutStory, type StoryMaterial } from "./timeline.ts";
 const STATES_DECISION = 10;
 
-export type StoryCheckout = { readonly checkout: Checkout; readonly story: CheckoutStory };
+type StoryCheckout = { readonly checkout: Checkout; readonly story: CheckoutStory };
 
 export function explainCheckout(
   { checkout, story }: StoryCheckout,

@@ -3,7 +3,6 @@ import type { FieldFault } from "../../core/config/field.ts";
 import { CONFIG_FILE } from "../../core/config/file-name.ts";
 import type { ConfigFault, ParsedConfig } from "../../core/config/read.ts";
 import type { RequestedStore } from "../../core/config/store-fields.ts";
-import type { ConfigFile } from "../../core/config/schema.ts";
 import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import { shortPath } from "../folder/state-folder.ts";
@@ -11,16 +10,7 @@ import { findConfig, type ConfigOptions } from "./find.ts";
 import { readNamedText } from "../named-file.ts";
 import { usageFailure, type HostFailure } from "../failure.ts";
 
-export type LoadedConfig = {
-  readonly path: string;
-  readonly config: ConfigFile;
-  /** The stores with their secrets from the environment; refuses if a variable is missing. */
-  readonly stores: () => Promise<Outcome<readonly RequestedStore[], HostFailure>>;
-  /** Makes the failure for a fault of a field, with the field's position in the file. */
-  readonly failureOfField: (fault: FieldFault) => HostFailure;
-  /** Makes the failure for a refusal of the sandbox, with the position of the refused field. */
-  readonly failureOf: (refusal: Refusal) => HostFailure;
-};
+export type LoadedConfig = ReturnType<typeof createLoadedConfig>;
 
 /** Maximum size of a configuration file, in bytes; the sandbox accepts no larger file either. */
 const MAX_CONFIG_BYTES = 2 * 1024 * 1024;
@@ -53,7 +43,8 @@ export async function loadConfigText(
   // Most commands have no configuration, so the parser and the schema are loaded only if there is one.
   const { parseConfig } = await import("../../core/config/read.ts");
   const parsedConfig = parseConfig(text);
-  if (!parsedConfig.ok) return refuseConfig(faultsFailure(shortPath(world, path), parsedConfig.refusal));
+  if (!parsedConfig.ok)
+    return { ok: false, refusal: faultsFailure(shortPath(world, path), parsedConfig.refusal) };
   return accept(createLoadedConfig(world, path, parsedConfig.value));
 }
 
@@ -61,31 +52,30 @@ function createLoadedConfig(
   world: Pick<World, "cwd" | "files" | "env">,
   path: string,
   { config, locate }: ParsedConfig,
-): LoadedConfig {
+) {
   const name = shortPath(world, path);
+  /** Makes the failure for a fault of a field, with the field's position in the file. */
   const failureOfField = (fault: FieldFault): HostFailure => faultsFailure(name, [locate(fault)]);
   return {
     path,
     config,
     failureOfField,
-    stores: async () => {
+    /** The stores with their secrets from the environment; refuses if a variable is missing. */
+    stores: async (): Promise<Outcome<readonly RequestedStore[], HostFailure>> => {
       const { resolveStores } = await import("../../core/config/secrets.ts");
       const { readCertificates } = await import("../trusted-certificates.ts");
       const result = resolveStores(config, {
         env: world.env,
         readCertificates: (file) => readCertificates(world, file, { isKept: true }),
       });
-      return result.ok ? result : refuseConfig(faultsFailure(name, result.refusal.map(locate)));
+      return result.ok ? result : { ok: false, refusal: faultsFailure(name, result.refusal.map(locate)) };
     },
-    failureOf: ({ code, message, path: field }) => {
+    /** Makes the failure for a refusal of the sandbox, with the position of the refused field. */
+    failureOf: ({ code, message, path: field }: Refusal): HostFailure => {
       if (field !== undefined) return { ...failureOfField({ path: field, message }), kind: "failed", code };
       return { kind: "failed", code, message, next: `correct ${name}` };
     },
   };
-}
-
-function refuseConfig(failure: HostFailure): Outcome<never, HostFailure> {
-  return { ok: false, refusal: failure };
 }
 
 /** A failure with the first fault as its message; the other faults are listed below. */

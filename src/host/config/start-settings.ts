@@ -13,7 +13,6 @@ import type { MessageOutput } from "../hosting.ts";
 import { atPath } from "../../core/config/field.ts";
 
 type LoadedContext = { readonly world: Pick<World, "cwd">; readonly printer: MessageOutput };
-type ConfigContext = LoadedContext & { readonly world: Pick<World, "cwd" | "files" | "env"> };
 
 /**
  * The settings for starting a sandbox, with the stores of the configuration. A flag overrides its variable, the
@@ -21,14 +20,14 @@ type ConfigContext = LoadedContext & { readonly world: Pick<World, "cwd" | "file
  * anything is created.
  */
 export async function settingsWithConfig<Options extends ServeOptions & ConfigOptions>(
-  context: ConfigContext,
+  context: LoadedContext & { readonly world: Pick<World, "cwd" | "files" | "env"> },
   options: Options,
 ): Promise<Outcome<Options, HostFailure>> {
-  const loadOutcome = await loadConfig(context.world, options);
-  if (!loadOutcome.ok) return loadOutcome;
-  return loadOutcome.value === undefined
+  const config = await loadConfig(context.world, options);
+  if (!config.ok) return config;
+  return config.value === undefined
     ? accept(options)
-    : settingsWithLoadedConfig(context, options, loadOutcome.value);
+    : settingsWithLoadedConfig(context, options, config.value);
 }
 
 export async function settingsWithLoadedConfig<Options extends ServeOptions>(

@@ -45,11 +45,9 @@ export function ownerOfName(name: string): "checkout" | "system" | "other" {
   return isOwnFile ? "checkout" : "other";
 }
 
-export function isOwnFolder(name: string): boolean {
-  return name === SNAPSHOTS_FOLDER || name === FILES.objects || isUnfinished(name);
-}
+/** Matches a name of unfinished work of a process, such as the folder of an unfinished database. */
+const UNFINISHED_NAME = /\.\d+\.new-\w+(?:-journal)?$/;
 
-/** Whether a name marks unfinished work of a process, such as the folder of an unfinished database. */
-function isUnfinished(name: string): boolean {
-  return /\.\d+\.new-\w+(?:-journal)?$/.test(name);
+export function isOwnFolder(name: string): boolean {
+  return name === SNAPSHOTS_FOLDER || name === FILES.objects || UNFINISHED_NAME.test(name);
 }

@@ -26,9 +26,13 @@ export async function holdFolder(
   if (lock.state === "held") return refuseHeld(world, folder);
   if (lock.state === "refused") return refuseLock(path, lock.reason);
   const unlock = lock.state === "own" ? lock.release : () => undefined;
-  const claim = claimOrUnlock(unlock, () =>
-    claimFolder(world, folder, { ...runFields, host: world.hostName?.() }),
-  );
+  let claim: Outcome<RunRecord, HostFailure> | undefined;
+  try {
+    claim = claimFolder(world, folder, { ...runFields, host: world.hostName?.() });
+  } finally {
+    // Otherwise this process would refuse its own next attempt.
+    if (claim?.ok !== true) unlock();
+  }
   if (!claim.ok) return claim;
   const run = claim.value;
   const releaseHold = (): void => {
@@ -39,21 +43,6 @@ export async function holdFolder(
     }
   };
   return accept({ run, release: releaseHold });
-}
-
-/** Claims a folder. Unlocks it if the claim fails, because this process would otherwise refuse its own next attempt. */
-function claimOrUnlock(
-  unlock: () => void,
-  claim: () => Outcome<RunRecord, HostFailure>,
-): Outcome<RunRecord, HostFailure> {
-  let isClaimed = false;
-  try {
-    const claimOutcome = claim();
-    isClaimed = claimOutcome.ok;
-    return claimOutcome;
-  } finally {
-    if (!isClaimed) unlock();
-  }
 }
 
 /** Describes the process that holds a folder and cannot be seen from here; undefined if there is none. */

@@ -1,4 +1,3 @@
-import { isError } from "../../core/outcome.ts";
 import type { StoreMaker } from "../../sandbox/runtime/seed.ts";
 import type { Credentials } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
@@ -41,25 +40,17 @@ function batchWrites(
   write: (addedStores: Stores) => void,
 ): StoreMaker["keepKeySoon"] {
   let pendingWrite: { readonly stores: Stores; readonly promise: Promise<void> } | undefined;
+  const beginWrite = (): NonNullable<typeof pendingWrite> => {
+    const stores: Stores = {};
+    const promise = new Promise<void>((resolve) => soon(resolve)).then(() => {
+      pendingWrite = undefined;
+      write(stores);
+    });
+    return { stores, promise };
+  };
   return ({ id, name, apiKey }) => {
-    const entry = { [id]: { name, api_key: apiKey } };
-    if (pendingWrite !== undefined) {
-      Object.assign(pendingWrite.stores, entry);
-      return pendingWrite.promise;
-    }
-    const addedStores: Stores = entry;
-    const writeEnd = new Promise<void>((resolve, reject) =>
-      soon(() => {
-        pendingWrite = undefined;
-        try {
-          write(addedStores);
-          resolve();
-        } catch (error) {
-          reject(isError(error) ? error : new Error(String(error)));
-        }
-      }),
-    );
-    pendingWrite = { stores: addedStores, promise: writeEnd };
-    return writeEnd;
+    pendingWrite ??= beginWrite();
+    Object.assign(pendingWrite.stores, { [id]: { name, api_key: apiKey } });
+    return pendingWrite.promise;
   };
 }

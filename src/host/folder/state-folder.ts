@@ -72,7 +72,6 @@ export function readCredentials(
   return parseFile(world, stateFile(folder, "credentials"), parseCredentials);
 }
 
-/** Writes credentials.json, atomically. */
 export function writeCredentials(
   world: Pick<World, "files">,
   folder: string,
@@ -196,15 +195,16 @@ export function findRunRecord(
 ): Outcome<RunRecord | undefined, HostFailure> {
   const path = stateFile(folder, "run");
   const text = world.files.read(path);
-  const run = text === undefined ? undefined : parseRunRecord(text);
-  if (run === undefined) {
-    const owner = text === undefined ? undefined : parseRunOwner(text);
-    const isRunning = owner !== undefined && isRunningOwner(world, owner, idOf(world, folder));
-    return isRunning ? refuseOtherVersion(path, owner) : accept(undefined);
-  }
+  if (text === undefined) return accept(undefined);
+  const run = parseRunRecord(text);
   // A run.json without a folder is from an older version, so it may be a copy although its process is running.
-  const isOfFolder = run.folder === idOf(world, folder) && isRunningOwner(world, run, run.folder);
-  return accept(isOfFolder ? run : undefined);
+  if (run !== undefined)
+    return accept(
+      run.folder === idOf(world, folder) && isRunningOwner(world, run, run.folder) ? run : undefined,
+    );
+  const owner = parseRunOwner(text);
+  const isRunning = owner !== undefined && isRunningOwner(world, owner, idOf(world, folder));
+  return isRunning ? refuseOtherVersion(path, owner) : accept(undefined);
 }
 
 function idOf({ files }: Pick<World, "files">, folder: string): string {

@@ -1,7 +1,6 @@
 // Runs a hosted service on this machine, in workerd. Its configuration: hosted/dev/workerd-config.ts; the Worker:
 // hosted/worker.ts; the command: cli/hosted/dev.ts.
 import type { Hold } from "../../core/webhook/hold.ts";
-import { WORKER_FILE } from "../../host/folder/files.ts";
 import type { HostedSettings } from "../shared/settings.ts";
 import { CONTROL_ROOT } from "../../core/control/protocol.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
@@ -12,7 +11,7 @@ import { resolveTargetHost } from "../../core/webhook/target.ts";
 import type { RunRecord } from "../../core/state-files.ts";
 import type { ShellResult, World } from "../../world.ts";
 import { stateFailure, usageFailure, type HostFailure } from "../../host/failure.ts";
-import { stateFile } from "../../host/folder/files.ts";
+import { stateFile, WORKER_FILE } from "../../host/folder/files.ts";
 import { watchForLoss } from "../../host/folder/loss.ts";
 import { holdFolder } from "../../host/folder/hold.ts";
 import * as state from "../../host/folder/state-folder.ts";
@@ -20,6 +19,7 @@ import { readGivenSecrets } from "../../host/given-secrets.ts";
 import type { Host } from "../../host/hosting.ts";
 import { checkFirstPort, probePort, portFailure } from "../../host/listen.ts";
 import { DEFAULT_PORT } from "../../core/config/settings.ts";
+import type { ServeOptions } from "../../host/options.ts";
 import { readyMessageOf, type ReadyMessage } from "../../host/ready.ts";
 import { parseDescription } from "../../core/sandbox/description.ts";
 import { storageFailure } from "../../store/connection/storage-failure.ts";
@@ -30,7 +30,6 @@ import {
   keepFirstStore,
   readHostedState,
   START_COMMAND,
-  type HostedState,
 } from "./state.ts";
 import { runWorkerd, projectTrustFault, type ServiceSecrets } from "./workerd.ts";
 import { WORKERD_VERSION, workerdConfig } from "./workerd-config.ts";
@@ -38,14 +37,7 @@ import { WORKERD_VERSION, workerdConfig } from "./workerd-config.ts";
 /** The host of a hosted service: a command, which can run other programs. */
 type HostedHost = Host & { readonly world: Pick<World, "run" | "packageFolder"> };
 
-export type HostedOptions = {
-  readonly port?: number;
-  readonly trustFolder?: boolean;
-  /** Adopts a state folder that was copied or moved here, and delivers its events. */
-  readonly adopt?: boolean;
-  /** Hosts to which events may be sent in addition to public addresses and this machine. */
-  readonly allowTarget?: readonly string[];
-};
+export type HostedOptions = Pick<ServeOptions, "port" | "trustFolder" | "adopt" | "allowTarget">;
 
 /** The hosts of `--allow-target` and of this machine, and the addresses that may be connected to. */
 type AllowedNetwork = { readonly hosts: readonly string[]; readonly addresses: readonly string[] };
@@ -84,14 +76,22 @@ export async function serveHosted<Value>(
   const { world } = context;
   const { folder } = servedFolder;
   const worker = world.ownFile(WORKER_FILE);
-  if (worker === undefined) return refuseWithoutWorker();
+  if (worker === undefined)
+    return usageFailure(
+      "this build of checkout does not include the Worker; the single executable never does",
+      "run it from the npm package, in its project: npx --no -- checkout hosted dev",
+    );
   const secrets = readGivenSecrets(world);
   if (!secrets.ok) return secrets;
   const portCheck = await checkFirstPort(world, folder, options);
   if (!portCheck.ok) return portCheck;
   const folderResult = state.makeStateFolder(world, folder, options);
   if (!folderResult.ok) return folderResult;
-  if (world.files.exists(stateFile(folder, "database"))) return refuseOtherState(folder);
+  if (world.files.exists(stateFile(folder, "database")))
+    return usageFailure(
+      `${folder} has the state of checkout sandbox start, which a hosted service cannot use`,
+      "name another folder with --dir",
+    );
   const controlToken = secrets.value.controlToken?.value ?? state.newToken(world, "control");
   const hold = await holdFolder(world, folder, { control_token: controlToken });
   if (!hold.ok) return hold;
@@ -100,16 +100,20 @@ export async function serveHosted<Value>(
     if (!hostedState.ok) return hostedState;
     const network = await resolveNetwork(world, options);
     if (!network.ok) return network;
-    const keys = readKeys(context, folder, {
-      facts: hostedState.value,
-      adminToken: secrets.value.adminToken?.value,
-    });
-    if (!keys.ok) return keys;
+    world.files.makeFolder(stateFile(folder, "objects"));
+    const content = hostedState.value.stage === "new" ? "empty" : "filled";
+    const masterKey = state.readOrCreateMasterKey(world, folder, content);
+    if (!masterKey.ok) return masterKey;
+    const adminToken = state.readOrCreateAdminToken(world, folder, secrets.value.adminToken?.value);
+    if (!adminToken.ok) return adminToken;
+    // The key of a new first store is on disk before an object can create that store.
+    const firstStore = keepFirstStore(world, folder, hostedState.value);
+    const keys = { controlToken, adminToken: adminToken.value, masterKey: masterKey.value, firstStore };
     world.files.write(stateFile(folder, "worker"), worker);
     world.files.createNew(stateFile(folder, "log"), "");
     const home = world.files.realPath(folder);
     const folderHold = holdOfState(hostedState.value, { path: home, adopt: options.adopt ?? false });
-    const service = { home, folderHold, network: network.value, controlToken, ...keys.value };
+    const service = { home, folderHold, network: network.value, ...keys };
     for (let attempt = 1; ; attempt += 1) {
       const port = await choosePort(context, options.port);
       if (!port.ok) return port;
@@ -141,13 +145,10 @@ async function serveOnPort<Value>(
   writeConfig(context, folder, service);
   const endController = new AbortController();
   let lossWatch: ReturnType<typeof watchForLoss> | undefined;
-  const { listening, result, isPortTaken } = runWorkerd(world, {
-    folder,
-    secrets: service,
-    signal: endController.signal,
-  });
+  const { signal } = endController;
+  const { listening, result, isPortTaken } = runWorkerd(world, { ...service, folder, signal });
   try {
-    const timeout = world.sleep(START_TIMEOUT_MS, AbortSignal.any([stopSignal, endController.signal]));
+    const timeout = world.sleep(START_TIMEOUT_MS, AbortSignal.any([stopSignal, signal]));
     // Nothing is sent before workerd listens: another program on the port would receive the token.
     const startResult = await Promise.race([listening, result, timeout]);
     if (stopSignal.aborted) return accept("stopped");
@@ -171,11 +172,11 @@ async function serveOnPort<Value>(
 }
 
 /** Replaces the failure of a start if a full disk caused it, because the runtime does not report failed writes. */
-function explainFullDisk<Failed extends Outcome<never, HostFailure>>(
+function explainFullDisk(
   { files }: Pick<World, "files">,
   folder: string,
-  failure: Failed,
-): Failed | ReturnType<typeof stateFailure> {
+  failure: Outcome<never, HostFailure>,
+): Outcome<never, HostFailure> {
   if (files.disk(folder).freeBytes >= MIN_FREE_BYTES) return failure;
   const { code, sentence, next } = storageFailure("disk_full");
   return stateFailure({ code, message: `the service could not start in ${folder}: ${sentence}`, next });
@@ -184,37 +185,18 @@ function explainFullDisk<Failed extends Outcome<never, HostFailure>>(
 /** With less free space than this, in bytes, the databases of a first start do not fit. */
 const MIN_FREE_BYTES = 2 ** 18;
 
-/** The keys of a service. The key of a new first store is on disk before an object can create that store. */
-function readKeys(
-  { world }: Host,
-  folder: string,
-  { facts, adminToken: givenToken }: { readonly facts: HostedState; readonly adminToken: string | undefined },
-): Outcome<Omit<ServiceSecrets, "controlToken">, HostFailure> {
-  world.files.makeFolder(stateFile(folder, "objects"));
-  const masterKey = state.readOrCreateMasterKey(world, folder, facts.stage === "new" ? "empty" : "filled");
-  if (!masterKey.ok) return masterKey;
-  const adminToken = state.readOrCreateAdminToken(world, folder, givenToken);
-  if (!adminToken.ok) return adminToken;
-  const firstStore = keepFirstStore(world, folder, facts);
-  return accept({ adminToken: adminToken.value, masterKey: masterKey.value, firstStore });
-}
-
 /** Chooses a free port: the named port, otherwise the default port, or any free port if the default port is taken. */
 async function choosePort(
   { world, printer }: Host,
   namedPort: number | undefined,
 ): Promise<Outcome<number, HostFailure>> {
-  const requestedPort = namedPort ?? DEFAULT_PORT;
-  for (const port of namedPort === undefined ? [requestedPort, 0] : [requestedPort]) {
-    const openOutcome = await probePort(world, port);
-    if (!openOutcome.ok && namedPort !== undefined)
-      return { ok: false, refusal: portFailure(world, port, openOutcome.refusal) };
-    if (!openOutcome.ok) continue;
-    if (openOutcome.value !== requestedPort && namedPort === undefined)
-      printer.info(`Port ${requestedPort} is taken; this service is on ${openOutcome.value}.`);
-    return accept(openOutcome.value);
-  }
-  return refuseWithoutPort();
+  const probe = await probePort(world, namedPort ?? DEFAULT_PORT);
+  if (probe.ok) return probe;
+  if (namedPort !== undefined) return { ok: false, refusal: portFailure(world, namedPort, probe.refusal) };
+  const freePort = await probePort(world, 0);
+  if (!freePort.ok) return refuseWithoutPort();
+  printer.info(`Port ${DEFAULT_PORT} is taken; this service is on ${freePort.value}.`);
+  return freePort;
 }
 
 function refuseWithoutPort(): Outcome<never, HostFailure> {
@@ -324,18 +306,4 @@ async function callService(
     message: `the service could not answer ${path}: ${text}`,
     next: "correct the cause, or read sandbox.log in the state folder, and start it again; every answered write is kept",
   });
-}
-
-function refuseWithoutWorker(): Outcome<never, HostFailure> {
-  return usageFailure(
-    "this build of checkout does not include the Worker; the single executable never does",
-    "run it from the npm package, in its project: npx --no -- checkout hosted dev",
-  );
-}
-
-function refuseOtherState(folder: string): Outcome<never, HostFailure> {
-  return usageFailure(
-    `${folder} has the state of checkout sandbox start, which a hosted service cannot use`,
-    "name another folder with --dir",
-  );
 }

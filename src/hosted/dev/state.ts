@@ -30,7 +30,7 @@ import { refuseFolder, ownerFault } from "../../host/folder/trust.ts";
 
 type StateWorld = Pick<World, "files" | "sqliteAddon" | "now" | "randomBytes">;
 
-export type HostedState = {
+type HostedState = {
   /** `new`: there are no files. `unready`: a first start ended before it was ready. `filled`: a start was ready. */
   readonly stage: "new" | "unready" | "filled";
   /** Whether there is a database, with deliveries that the service could send. */
@@ -149,33 +149,23 @@ function findLostPart(
       content: `the list of all stores${keptIds[0] === undefined ? "" : `, with store ${printable(keptIds[0])}`}`,
       reference: credentials === undefined ? "databases of stores" : stateFile(folder, "credentials"),
     });
-  for (const id of index.storeIds) {
-    const path = storePath(folder, id);
-    const isInFile = containsPart(world, path, () => isStoreInFile(path, id, optionsOf(world)));
-    if (!isInFile.ok) return isInFile;
-    if (!isInFile.value)
-      return refuseLost(world, path, { content: `store ${printable(id)}`, reference: indexPath(folder) });
-  }
-  for (const objectClass of Object.values(OBJECT_CLASSES)) {
-    const path = join(stateFile(folder, "objects"), objectClass, ALARM_FILE);
-    const isInFile = containsPart(world, path, () => isAlarmFile(path, optionsOf(world)));
-    if (!isInFile.ok) return isInFile;
-    if (!isInFile.value)
-      return refuseLost(world, path, {
-        content: "the times of due deliveries",
-        reference: indexPath(folder),
-      });
+  const options = optionsOf(world);
+  const storeParts = index.storeIds.map((id) => ({
+    path: storePath(folder, id),
+    content: `store ${printable(id)}`,
+    isInFile: (path: string) => isStoreInFile(path, id, options),
+  }));
+  const alarmParts = Object.values(OBJECT_CLASSES).map((objectClass) => ({
+    path: join(stateFile(folder, "objects"), objectClass, ALARM_FILE),
+    content: "the times of due deliveries",
+    isInFile: (path: string) => isAlarmFile(path, options),
+  }));
+  for (const { path, content, isInFile } of [...storeParts, ...alarmParts]) {
+    const check = world.files.exists(path) ? fileOutcome(path, isInFile(path)) : accept(false);
+    if (!check.ok) return check;
+    if (!check.value) return refuseLost(world, path, { content, reference: indexPath(folder) });
   }
   return accept(undefined);
-}
-
-/** Whether a database contains a part of the state; false also if the file is missing. */
-function containsPart(
-  { files }: Pick<StateWorld, "files">,
-  path: string,
-  read: () => Outcome<boolean, FileRefusal>,
-): Outcome<boolean, HostFailure> {
-  return files.exists(path) ? fileOutcome(path, read()) : accept(false);
 }
 
 function fileOutcome<Value>(path: string, result: Outcome<Value, FileRefusal>): Outcome<Value, HostFailure> {

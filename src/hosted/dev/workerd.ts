@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import type { FirstStore } from "../shared/settings.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { quote } from "../../core/shell/quote.ts";
-import type { ShellResult, World } from "../../world.ts";
+import type { World } from "../../world.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { SECRET_BINDINGS, WORKERD_VERSION } from "./workerd-config.ts";
 
@@ -25,31 +25,22 @@ const LISTENING_MESSAGE = '{"event":"listen"';
 /** The beginning of workerd's message on stderr when a socket could not be opened. */
 const SOCKET_FAILURE = 'Socket "http":';
 
-type Workerd = {
-  /** Resolves when this workerd has opened the configured port, and not when another program has. */
-  readonly listening: Promise<"listening">;
-  readonly result: Promise<ShellResult>;
-  /** Whether workerd ended because another program uses the port. */
-  readonly isPortTaken: () => boolean;
-};
-
 /** Runs workerd until the signal, or until it ends by itself. Appends its stderr to the log of the folder. */
 export function runWorkerd(
   world: ProgramWorld & Pick<World, "run">,
-  {
-    folder,
-    secrets,
-    signal,
-  }: { readonly folder: string; readonly secrets: ServiceSecrets; readonly signal: AbortSignal },
-): Workerd {
+  { folder, signal, ...secrets }: ServiceSecrets & { readonly folder: string; readonly signal: AbortSignal },
+) {
   const { files } = world;
   const logFile = stateFile(folder, "log");
   const logSize = files.size(logFile) ?? 0;
   const [config, log] = [stateFile(folder, "workerdConfig"), logFile].map((path) => quote(path));
-  const program = findWorkerd(world) ?? npxCommand(folder);
+  // npx runs from the state folder, which other users cannot enter, and without scripts of packages.
+  const npx = `npx --yes --ignore-scripts --prefix ${quote(folder)} workerd@${WORKERD_VERSION}`;
+  const program = findWorkerd(world) ?? npx;
+  /** Resolves when this workerd has opened the configured port, and not when another program has. */
   const listening = Promise.withResolvers<"listening">();
   let output = "";
-  const workerdResult = world.run({
+  const result = world.run({
     commandLine: `${program} serve ${config} --control-fd=1 2>> ${log}`,
     onOutput: (text) => {
       output = (output + text).slice(-KEPT_OUTPUT_BYTES);
@@ -65,9 +56,10 @@ export function runWorkerd(
     maxOutputBytes: KEPT_OUTPUT_BYTES,
     signal,
   });
+  /** Whether workerd ended because another program uses the port. */
   const isPortTaken = (): boolean =>
     Buffer.from(files.readFrom(logFile, logSize)?.bytes ?? []).includes(SOCKET_FAILURE);
-  return { listening: listening.promise, result: workerdResult, isPortTaken };
+  return { listening: listening.promise, result, isPortTaken };
 }
 
 /** Finds workerd in this program's packages, or in the project's if only this user can change them: workerd gets tokens. */
@@ -127,9 +119,4 @@ function untrustedReason(files: World["files"], projectFolder: string): string |
     if (facts.writableBy === "others") return `${path} can be written by other users`;
   }
   return undefined;
-}
-
-/** The command that runs workerd from the state folder, which other users cannot enter, without scripts of packages. */
-function npxCommand(folder: string): string {
-  return `npx --yes --ignore-scripts --prefix ${quote(folder)} workerd@${WORKERD_VERSION}`;
 }

@@ -12,14 +12,14 @@ import { parseCreateRequest, type CreateRequest } from "../../core/checkout/crea
 import { CREATE_PATHS, parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
 import { dropOtherForm, type Dialect } from "../../core/shape/dialect.ts";
 import { parseStrictJson } from "../../core/json.ts";
-import { accept, mapValue, type Outcome, type Refusal } from "../../core/outcome.ts";
+import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import { isUuid, printableLiteral } from "../../core/text.ts";
 import { checkoutJson, successBody } from "../../core/checkout/wire.ts";
 import { jsonHeaders } from "../../web/answer.ts";
 import { refuseBrowsers } from "../../web/guard.ts";
 import { headerLines } from "../../web/http.ts";
-import { createRouter } from "../../web/router.ts";
+import { createRouter, type Route } from "../../web/router.ts";
 import type { HttpRequest } from "../../world.ts";
 import { answerRefusal, type Answer, type LogFields } from "../answer.ts";
 import type { Area, AreaRoute, AreaRequest } from "../area.ts";
@@ -43,24 +43,15 @@ export type ApiContext = ServiceContext &
 
 /** The routes of interface 14 to 16. They check in the order of decision 3; a create's last checks are in its write. */
 const ROUTES: readonly AreaRoute<ApiContext>[] = [
-  routeOfCreate(CREATE_PATHS.order, "order", "orders:write"),
-  routeOfCreate(CREATE_PATHS.checkout_session, "checkout_session", "checkout_sessions:write"),
-  {
-    methods: ["GET"],
-    path: "/v1/checkout-sessions/{session_id}",
-    role: "checkout_sessions:read",
-    answer: async (context, call) => {
-      const caller = authorize(context, call.request, "checkout_sessions:read");
-      if (!caller.ok) return caller;
-      const work = (): Promise<Outcome<Answer>> => retrieve(context, call, caller.value);
-      return answerWithFaults(context, {
-        call,
-        caller: caller.value,
-        work,
-        refuse: createRefuser(context, call),
-      });
-    },
-  },
+  routeOf({ methods: ["POST"], path: CREATE_PATHS.order, role: "orders:write" }, creatorOf("order")),
+  routeOf(
+    { methods: ["POST"], path: CREATE_PATHS.checkout_session, role: "checkout_sessions:write" },
+    creatorOf("checkout_session"),
+  ),
+  routeOf(
+    { methods: ["GET"], path: "/v1/checkout-sessions/{session_id}", role: "checkout_sessions:read" },
+    retrieve,
+  ),
 ];
 
 /** Everything under `/v1/`. */
@@ -92,26 +83,28 @@ function noteRefusal(
   return { storeId, clock };
 }
 
-function routeOfCreate(path: string, object: CheckoutObject, scope: Scope): AreaRoute<ApiContext> {
+/** Answers a call of an authorized caller. */
+type Worker = (context: ApiContext, call: AreaRequest, caller: CredentialInStore) => Promise<Outcome<Answer>>;
+
+/** A route for callers whose key has the scope of its role; faults of the caller's store apply to the answer. */
+function routeOf(route: Route & { readonly role: Scope }, work: Worker): AreaRoute<ApiContext> {
   return {
-    methods: ["POST"],
-    path,
-    role: scope,
+    ...route,
     answer: async (context, call) => {
-      const caller = authorize(context, call.request, scope);
+      const caller = authorize(context, call.request, route.role);
       if (!caller.ok) return caller;
-      const work = (): Promise<Outcome<Answer>> => create(context, call, { ...caller.value, object });
       return answerWithFaults(context, {
         call,
         caller: caller.value,
-        work,
-        refuse: createRefuser(context, call),
+        work: () => work(context, call, caller.value),
+        refuse: (refusal) => V1_AREA.refuse(context, call, refusal),
       });
     },
   };
 }
-function createRefuser(context: ApiContext, call: AreaRequest): (refusal: Refusal) => Answer {
-  return (refusal) => V1_AREA.refuse(context, call, refusal);
+
+function creatorOf(object: CheckoutObject): Worker {
+  return (context, call, caller) => create(context, call, { ...caller, object });
 }
 
 async function create(

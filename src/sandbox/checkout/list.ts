@@ -1,5 +1,5 @@
 import type { Checkout } from "../../core/checkout/checkout.ts";
-import type { RequestOf } from "../../core/control/operations.ts";
+import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { lastChange } from "../../core/explain/last.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
@@ -17,17 +17,12 @@ import type { ServiceContext } from "../context.ts";
 import { applyDueItems } from "./payments.ts";
 import type { LastChange } from "../../core/checkout/shapes.ts";
 
-/** A page of a list of checkouts, newest first. */
-type CheckoutPage = {
+/**
+ * A page of a list of checkouts, newest first. A page that is not full can have a next page. `searched`: the number of
+ * checkouts searched, newest first; null if an index was used. `searchedBackTo`: the creation time of the oldest of them.
+ */
+export type CheckoutPage = Omit<AnswerOf<"listCheckouts">, "storeId" | "refused" | "checkouts"> & {
   readonly checkouts: readonly (Checkout & { readonly last: LastChange })[];
-  /** The store's time. */
-  readonly now: number;
-  /** The id before which the next page begins; null on the last page. A page that is not full can have a next page. */
-  readonly nextBefore: string | null;
-  /** The number of checkouts searched, newest first; null if an index was used. */
-  readonly searched: number | null;
-  /** The creation time of the oldest checkout searched, by the store's clock. */
-  readonly searchedBackTo: number | null;
 };
 
 type Lists = Store["checkoutLists"];

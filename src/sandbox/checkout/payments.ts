@@ -153,20 +153,16 @@ function settleItem(
 /** Applies all steps of a payer, from the checkout's current status to an outcome. Runs inside a write. */
 function settle(
   context: ServiceContext,
-  payInput: { readonly checkout: Checkout; readonly outcome: PayOutcome },
+  { checkout, outcome }: { readonly checkout: Checkout; readonly outcome: PayOutcome },
   now: number,
 ): Outcome<Change> {
-  const { checkout, outcome } = payInput;
   if (outcome === "cancelled") return apply(context, { checkout, command: { kind: "cancel" } }, now);
   if (outcome === "expired") return expireNow(context, checkout, now);
   const attempts = context.store.attempts.of(checkout.id);
   const attempt = attempts.find((entry) => entry.outcome === null || entry.outcome === "abandoned");
   if (attempt !== undefined) {
-    return apply(
-      context,
-      { checkout, command: { kind: "finish", attempt: attempt.number, result: outcome } },
-      now,
-    );
+    const finish = { kind: "finish", attempt: attempt.number, result: outcome } as const;
+    return apply(context, { checkout, command: finish }, now);
   }
   const startOutcome = apply(context, { checkout, command: { kind: "start" } }, now);
   if (!startOutcome.ok) return startOutcome;
@@ -189,10 +185,9 @@ function expireNow(context: ServiceContext, checkout: Checkout, now: number): Ou
 /** Expires a checkout while the payer is in the wallet, and then confirms the payment. */
 function payLate(
   context: ServiceContext,
-  attemptInput: { readonly checkout: Checkout; readonly attempt: number },
+  { checkout, attempt }: { readonly checkout: Checkout; readonly attempt: number },
   now: number,
 ): Outcome<Change> {
-  const { checkout, attempt } = attemptInput;
   const command = { kind: "finish", attempt, result: "succeeded" } as const;
   if (isFinal(checkout.status)) return apply(context, { checkout, command }, now);
   const outcome = expireNow(context, checkout, now);
@@ -206,11 +201,10 @@ function payLate(
 /** Applies a command to a checkout: the only way to change a status. */
 function apply(
   context: ServiceContext,
-  commandInput: { readonly checkout: Checkout; readonly command: CheckoutCommand },
+  { checkout, command }: { readonly checkout: Checkout; readonly command: CheckoutCommand },
   now: number,
 ): Outcome<Change> {
   const { store, world, checkoutOrigin } = context;
-  const { checkout, command } = commandInput;
   const decision = decideCommand({ checkout, attempts: store.attempts.of(checkout.id) }, command, now);
   if (!decision.ok) return decision;
   const { status, attempt, lateResult } = decision.value;
@@ -226,16 +220,8 @@ function apply(
   const changedCheckout = { ...checkout, status };
   const sequence = store.events.lastSequence(checkout.id) + 1;
   const json = checkoutJson(changedCheckout, checkoutOrigin);
-  const event = createEvent(
-    {
-      id: world.uuid(checkout.storeId),
-      checkout: changedCheckout,
-      previousStatus: checkout.status,
-      sequence,
-      checkoutJson: json,
-    },
-    now,
-  );
+  const change = { checkout: changedCheckout, previousStatus: checkout.status, sequence, checkoutJson: json };
+  const event = createEvent({ id: world.uuid(checkout.storeId), ...change }, now);
   store.checkouts.setStatus(checkout.id, status);
   emitEvent(context, event);
   const { id: checkoutId, orderId } = checkout;

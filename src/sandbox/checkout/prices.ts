@@ -1,4 +1,5 @@
 import { decidePrice } from "../../core/checkout/price.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import { printableLiteral } from "../../core/text.ts";
@@ -7,12 +8,6 @@ import { withStore } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Price } from "../../core/checkout/shapes.ts";
 
-type AddedPrice = Price & {
-  readonly added: boolean;
-  /** The capabilities that the store lacks for this price; checkouts with the price are refused. */
-  readonly missingCapabilities: readonly string[];
-};
-
 const ADDED_NOTE = "approved when it was added to the sandbox";
 
 /** Adds a price to the catalog of a store (decision 89). Refuses with `state_conflict` as `decidePrice` does. */
@@ -20,7 +15,7 @@ export function addPrice(
   context: ServiceContext,
   storeId: string,
   requestedPrice: Price,
-): Promise<Outcome<AddedPrice>> {
+): Promise<Outcome<AnswerOf<"addPrice">>> {
   return withStore(context, storeId, (store, at) => {
     const decision = decidePrice(requestedPrice, store.prices.of(storeId));
     if (!decision.ok) return decision;

@@ -8,13 +8,7 @@ type OriginOfStore = { readonly storeId: string; readonly origin: string };
 /** An origin, and a path that `parseReturnPath` accepted. Default path: the origin's current path, or `/` if it is new. */
 type OriginToAdd = OriginOfStore & { readonly path?: string | undefined };
 
-/** Maximum number of return origins of one store. */
 const MAX_RETURN_ORIGINS = 20;
-
-/** The origins to which a store's customers may be redirected, oldest first (decision 19). */
-export function listReturnOrigins({ store }: ServiceContext, storeId: string): ReturnOrigin[] {
-  return store.returnOrigins.list(storeId);
-}
 
 /** Adds a return origin; an existing one keeps its position. Refuses with `not_found`, and above 20 with `state_conflict`. */
 export function addReturnOrigin(

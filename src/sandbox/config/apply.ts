@@ -34,76 +34,53 @@ export function applyConfig(context: ConfigContext, configInput: ConfigInput): O
   if (!plan.ok) return plan;
   const newStores = new Map<string, NewStore>();
   for (const change of plan.value) {
+    const { action, storeId } = change;
+    if (action === "keep" || action === "unmanaged") continue;
+    const newStore = change.kind === "store" && action !== "change" ? change.requestedItem : undefined;
+    if (newStore !== undefined)
+      newStores.set(storeId, insertStore(context.store, context, newStoreValues(newStore)));
     // The creation of a store includes its capabilities and prices.
-    const isNew = newStores.has(change.storeId);
-    const store = applyChange(context, change, isNew);
-    if (store !== undefined) newStores.set(store.id, store);
+    else if (!newStores.has(storeId) || !CREATED_KINDS.has(change.kind)) applyChange(context, change);
   }
   return accept({ changes: plan.value, made: [...newStores.values()] });
 }
 
-/** Applies one change. Returns the store that it created, if any. */
-function applyChange(context: ConfigContext, change: PlannedChange, isNew: boolean): NewStore | undefined {
-  const { action, storeId, name } = change;
-  if (action === "keep" || action === "unmanaged") return undefined;
-  const { store, world } = context;
+const CREATED_KINDS: ReadonlySet<PlannedChange["kind"]> = new Set(["payment_method", "currency", "price"]);
+
+function applyChange(context: ConfigContext, change: PlannedChange): void {
+  const { action, storeId, name, differences } = change;
+  const { store, world, keepName } = context;
   const now = storeTime(context, storeId);
   switch (change.kind) {
     case "store":
-      if (action === "change") renameStore(context, { id: storeId, name });
-      else if (change.requestedItem !== undefined)
-        return insertStore(store, context, newStoreValues(change.requestedItem));
-      return undefined;
-    case "merchant":
-      changeMerchant(store, change);
-      return undefined;
+      store.stores.rename(storeId, name);
+      return keepName({ id: storeId, name });
+    case "merchant": {
+      const [{ to } = { to: null }] = differences;
+      if (typeof to === "string") store.stores.renameMerchant(name, to);
+      return;
+    }
     case "api_key":
       // A new store already has its first key.
       if (store.credentials.findByHash(hashKey(change.apiKey)) === undefined)
         createKey({ store, world }, { storeId, apiKey: change.apiKey });
-      return undefined;
+      return;
     case "payment_method":
     case "currency":
-      if (!isNew) changeCapability(context, change, now);
-      return undefined;
+      return changeCapability(context, change, now);
     case "price":
-      if (!isNew) changePrice(context, change, now);
-      return undefined;
+      return changePrice(context, change, now);
     case "return_origin":
       if (action === "remove") store.returnOrigins.remove(storeId, name);
       else store.returnOrigins.put({ storeId, origin: name, path: change.path, createdAt: now });
-      return undefined;
+      return;
     case "endpoint":
-      changeEndpoint(context, change, now);
-      return undefined;
+      return changeEndpoint(context, change, now);
   }
 }
 
-function renameStore(
-  { store, keepName }: ConfigContext,
-  { id, name }: { readonly id: string; readonly name: string },
-): void {
-  store.stores.rename(id, name);
-  keepName({ id, name });
-}
-
-function newStoreValues(requestedStore: RequestedStore) {
-  const { id, name, merchant, apiKeys = [], signingSecret, prices, capabilities = {} } = requestedStore;
-  return {
-    id,
-    name,
-    merchant,
-    apiKey: apiKeys[0],
-    signingSecret,
-    prices: prices?.map(priceWithDefaults),
-    paymentMethods: capabilities.paymentMethods,
-    currencies: capabilities.currencies,
-  };
-}
-
-function changeMerchant({ stores }: Store, { name, differences }: PlannedChange): void {
-  const [{ to } = { to: null }] = differences;
-  if (typeof to === "string") stores.renameMerchant(name, to);
+function newStoreValues({ apiKeys = [], prices, capabilities, ...fields }: RequestedStore) {
+  return { ...fields, ...capabilities, apiKey: apiKeys[0], prices: prices?.map(priceWithDefaults) };
 }
 
 /** Changes a capability, with an entry in the audit log like an action of the administrator (decision 84). */
@@ -117,14 +94,15 @@ function changeCapability(
   if (action === "add") store.capabilities.insert(storeId, { kind, name: subject });
   else store.capabilities.set(storeId, { name: subject, active: isActive });
   const adminAction = isActive ? "enable_capability" : "disable_capability";
-  store.adminActions.insert({
+  const entry = {
     storeId,
     actor: "administrator",
     action: adminAction,
     subject,
     note: CONFIG_NOTE,
     at,
-  });
+  } as const;
+  store.adminActions.insert(entry);
 }
 
 /** Changes a price. The audit log records each approval, also of changed terms, and each withdrawn approval. */

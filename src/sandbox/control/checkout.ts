@@ -7,7 +7,7 @@ import { storeTime } from "../with-store.ts";
 import { listCheckouts } from "../checkout/list.ts";
 import { simulatePayment } from "../checkout/payments.ts";
 import { addPrice, retirePrice } from "../checkout/prices.ts";
-import { addReturnOrigin, listReturnOrigins, removeReturnOrigin } from "../checkout/return-origins.ts";
+import { addReturnOrigin, removeReturnOrigin } from "../checkout/return-origins.ts";
 import { createTestOrder } from "../checkout/test-order.ts";
 import { findRefusedOrders } from "../explain/search.ts";
 import { viewCheckout } from "../checkout/view.ts";
@@ -48,8 +48,8 @@ export const checkoutHandlers = {
   listPrices: async ({ store }, { storeId }) => accept({ storeId, prices: store.prices.of(storeId) }),
   addPrice: (context, { storeId, body }) => addPrice(context, storeId, priceWithDefaults(body)),
   retirePrice: (context, { storeId, body: { id } }) => retirePrice(context, { storeId, id }),
-  listReturnOrigins: async (context, { storeId }) =>
-    accept({ storeId, returnOrigins: listReturnOrigins(context, storeId) }),
+  listReturnOrigins: async ({ store }, { storeId }) =>
+    accept({ storeId, returnOrigins: store.returnOrigins.list(storeId) }),
   changeReturnOrigins: async (context, { storeId, body }) => {
     const origin = addField("origin", parseReturnOrigin(body.origin));
     if (!origin.ok) return origin;

@@ -26,13 +26,13 @@ import { headerLines, splitTarget } from "../../web/http.ts";
 import { createRouter } from "../../web/router.ts";
 import { defaultStoreOf, knowsStore, permit, type Caller } from "../access/caller.ts";
 import { withoutSecrets } from "../access/redaction.ts";
-import { waitWhileValid } from "../access/validity.ts";
 import { answerRefusal, type Answer } from "../answer.ts";
 import type { Area, AreaRoute, AreaRequest } from "../area.ts";
 import { refuseNoStore, refuseUnknownStore } from "../with-store.ts";
 import type { OperationCall, OperationContext } from "./handler.ts";
 import { runOperation } from "./handlers.ts";
 import { admitToControl } from "../control-admission.ts";
+import { resolvesWithin } from "../runtime/store-gate.ts";
 
 /** The dependencies of the control API; each role has its own credential. */
 export type ControlContext = OperationContext & {
@@ -119,6 +119,21 @@ async function answerCall(
   const isAllowed = (): boolean => context.tokens.isValid(caller);
   const body = isLasting ? context.leases.hold(requestId, `${text}\n`, isAllowed) : text;
   return accept({ status: 200, headers: jsonHeaders(requestId), body });
+}
+
+/** Interval at which the token of a waiting request is checked, in milliseconds. */
+const CHECK_INTERVAL_MS = 1000;
+
+/** The outcome of a waiting request, or a refusal once the request's token is revoked or has expired. */
+async function waitWhileValid<Value>(
+  { tokens, world }: ControlContext,
+  caller: Caller,
+  work: Promise<Outcome<Value>>,
+): Promise<Outcome<Value>> {
+  if (caller.tokenId === null) return work;
+  while (!(await resolvesWithin(world, CHECK_INTERVAL_MS, work)))
+    if (!tokens.isValid(caller)) return refuseFact("token_ended", {});
+  return work;
 }
 
 /** Encodes an answer in slices, so that other requests do not wait for the thousands of checkouts of a clock move. */

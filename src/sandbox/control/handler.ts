@@ -33,13 +33,11 @@ export type OperationContext = ClockContext &
     /** Why no store of the folder delivers events (decision 71); undefined if the folder has no hold. */
     readonly folderHold: Hold | undefined;
     readonly description: ProcessDescription;
-    /** Renders the page of a checkout as one HTML file. Refuses with `not_found`. */
+    /** Renders the page of a checkout as one HTML file; loads the pages at its first call. Refuses with `not_found`. */
     readonly saveStory: (page: SavedStory) => Promise<Outcome<string>>;
     /** The secrets of this sandbox that can have any form, so they are redacted by their value. */
     readonly secrets: readonly string[];
-    /** The sessions and sign-in codes of the portal. */
     readonly portal: PortalAccess;
-    /** Tokens, links and sessions that are limited to one store. */
     readonly tokens: Tokens;
     /** Stops this sandbox as a stop signal does. */
     readonly requestStop: () => void;
@@ -58,7 +56,6 @@ export type OperationCall<Name extends OperationName> = {
   readonly requestId: string;
   /** The caller. A limited caller reaches only its own store, even with an operation on all stores. */
   readonly caller: Caller;
-  /** The lease under which the call is made. */
   readonly leaseId?: string | undefined;
   readonly body: RequestOf<Name>;
 };

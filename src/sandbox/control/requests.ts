@@ -53,19 +53,13 @@ async function awaitRequests(
     limit: query.limit ?? DEFAULT_LIMIT,
   };
   let position = query.after ?? null;
-  const newestRequests = await pollUntil(
-    context,
-    { storeId, waitMs },
-    {
-      read: () => {
-        const requests = log.list(storeId, { ...filter, after: position });
-        if (requests.length === 0) position = log.last(storeId);
-        return requests;
-      },
-      isEnough: (items) => items.length > 0,
-      next: (remainingMs) => log.next(storeId, remainingMs),
-    },
-  );
+  const read = (): readonly LoggedRequest[] => {
+    const requests = log.list(storeId, { ...filter, after: position });
+    if (requests.length === 0) position = log.last(storeId);
+    return requests;
+  };
+  const isEnough = (requests: readonly LoggedRequest[]): boolean => requests.length > 0;
+  const newestRequests = await pollUntil(context, { storeId, waitMs }, { read, isEnough, signals: log });
   return newestRequests.toReversed();
 }
 

@@ -51,7 +51,6 @@ function addHold(
   return { ...heldEndpoint, reason: english(reasonWords(heldEndpoint)) };
 }
 
-/** The handlers of operations on endpoints, events and deliveries. */
 export const webhookHandlers = {
   listEndpoints: async (context, { storeId }) => {
     const endpoints = context.store.endpoints.of(storeId);
@@ -188,31 +187,20 @@ function awaitEndpointChange(
   { storeId, id: endpointId }: { readonly storeId: string; readonly id: string },
   { url, waitMs }: RequestOf<"showEndpoint">,
 ): Promise<Outcome<EffectiveEndpoint>> {
-  const { store, writeSignals } = context;
-  return pollUntil<Outcome<EffectiveEndpoint>>(
-    context,
-    { storeId, waitMs },
-    {
-      read: () =>
-        mapValue(findEndpoint(store, { storeId, endpointId }), (row) => currentEndpoint(context, row)),
-      isEnough: (endpoint) =>
-        !endpoint.ok || endpoint.value.state !== "enabled" || endpoint.value.url !== url,
-      next: (remainingMs) => writeSignals.next(storeId, Math.min(remainingMs, CHECK_INTERVAL_MS)),
-      isOver: writeSignals.isOver,
-    },
-  );
+  const read = (): Outcome<EffectiveEndpoint> =>
+    mapValue(findEndpoint(context.store, { storeId, endpointId }), (row) => currentEndpoint(context, row));
+  const isEnough = (endpoint: Outcome<EffectiveEndpoint>): boolean =>
+    !endpoint.ok || endpoint.value.state !== "enabled" || endpoint.value.url !== url;
+  return pollUntil(context, { storeId, waitMs }, { read, isEnough, maxPauseMs: CHECK_INTERVAL_MS });
 }
 
 /** Refuses `before` together with a parameter for newer entries, with `invalid_parameter`. */
-function checkPage(query: {
-  readonly before?: string | undefined;
-  readonly since?: number | undefined;
-  readonly waitMs?: number | undefined;
-}): Outcome<void> {
+function checkPage(
+  query: Partial<Pick<RequestOf<"listEvents">, "before" | "since" | "waitMs">>,
+): Outcome<void> {
   const { before, since, waitMs } = query;
   if (before === undefined || (since === undefined && waitMs === undefined)) return accept(undefined);
-  const newerField = since === undefined ? "wait_ms" : "since";
-  return refuseFact("before_and_newer", { newer: newerField });
+  return refuseFact("before_and_newer", { newer: since === undefined ? "wait_ms" : "since" });
 }
 
 /** Lists events; without `since`, the newest. Each read continues where the previous read ended. */
@@ -242,17 +230,7 @@ function awaitItems<Found>(
   { storeId, waitMs }: { readonly storeId: string; readonly waitMs: number | undefined },
   read: () => readonly Found[],
 ): Promise<readonly Found[]> {
-  const { writeSignals } = context;
-  return pollUntil(
-    context,
-    { storeId, waitMs },
-    {
-      read,
-      isEnough: (items) => items.length > 0,
-      next: (remainingMs) => writeSignals.next(storeId, remainingMs),
-      isOver: writeSignals.isOver,
-    },
-  );
+  return pollUntil(context, { storeId, waitMs }, { read, isEnough: (items) => items.length > 0 });
 }
 
 function listDeliveries(

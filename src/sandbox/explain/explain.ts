@@ -1,21 +1,14 @@
 import type { Hold } from "../../core/webhook/hold.ts";
 import type { ExplainableKind } from "../../core/explain/explained.ts";
 import type { Explanation } from "../../core/explain/explanation.ts";
-import {
-  explainCheckout,
-  explainDelivery,
-  explainEvent,
-  explainOrder,
-  type StoryCheckout,
-} from "../../core/explain/checkout.ts";
+import { explainCheckout, explainDelivery, explainEvent, explainOrder } from "../../core/explain/checkout.ts";
 import {
   differencesOf,
   explainRequest,
   keyOfRefusal,
   type ExistingCheckout,
 } from "../../core/explain/request.ts";
-import type { StoryDelivery } from "../../core/explain/delivery.ts";
-import type { CheckoutStory, StoryRequest, StoryMaterial } from "../../core/explain/timeline.ts";
+import type { StoryRequest } from "../../core/explain/timeline.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
@@ -23,7 +16,6 @@ import { refuseFact } from "../../core/refusals.ts";
 import { findHeader, type LoggedRequest } from "../../core/request/logged-request.ts";
 import { isUuid, printableLiteral } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
-import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { ServiceContext } from "../context.ts";
 import type { StoredAnswer } from "../../store/checkout/idempotency-keys.ts";
@@ -32,22 +24,14 @@ import { storeTime } from "../with-store.ts";
 import { scheduledSettlement } from "../checkout/payments.ts";
 import { viewCheckout, type CheckoutView } from "../checkout/view.ts";
 
-/** The state and the request log on which explanations are based. */
 type ExplainContext = ServiceContext & {
   readonly requests: Pick<RequestLog, "failure" | "find" | "list">;
   readonly listenerTargets: ReadonlyMap<string, string>;
   readonly holdOf: (storeId: string) => Hold | undefined;
 };
 
-type DeliveryFacts = Omit<Delivery, "tries"> &
-  Pick<StoryDelivery, "isHeld" | "hold" | "endpointUrl"> & { readonly attempts: readonly DeliveryAttempt[] };
-
-type CheckoutWithStory = Pick<StoryCheckout, "checkout"> & {
-  readonly story: Omit<CheckoutStory, "deliveries"> & { readonly deliveries: readonly DeliveryFacts[] };
-};
-
 /** A checkout's story with the requests of its order, and the time by the store's clock. */
-export type StoryWithRequests = CheckoutWithStory & Pick<StoryMaterial, "requests" | "now">;
+export type StoryWithRequests = ReturnType<typeof readStory>;
 
 /** Maximum number of requests, checkouts and deliveries in a story; the newest are kept. */
 const MAX_STORY_ITEMS = 1000;
@@ -239,13 +223,7 @@ async function explainCheckoutById({ context, storeId, id }: ExplainQuery): Prom
 type CheckoutFacts = Pick<CheckoutView, "checkout" | "attempts" | "lateResults" | "now">;
 
 /** A checkout's story, with the order's requests until the next checkout; a first checkout also has the earlier requests. */
-export function readStory(
-  context: ExplainContext,
-  facts: CheckoutFacts,
-): StoryWithRequests & {
-  /** The number of checkouts of the order, at most `MAX_STORY_ITEMS`. */
-  readonly checkoutCount: number;
-} {
+export function readStory(context: ExplainContext, facts: CheckoutFacts) {
   const { store } = context;
   const { checkout } = facts;
   const { id, storeId, orderId } = checkout;
@@ -259,13 +237,12 @@ export function readStory(
     const endedAt = storeAt + Math.ceil(durationMs);
     return (endedAt >= start && (nextStart === undefined || endedAt < nextStart)) || path.endsWith(id);
   });
-  return { ...readCheckout(context, facts), requests, now: facts.now, checkoutCount: orderCheckouts.length };
+  // At most `MAX_STORY_ITEMS`.
+  const checkoutCount = orderCheckouts.length;
+  return { ...readCheckout(context, facts), requests, now: facts.now, checkoutCount };
 }
 
-function readCheckout(
-  context: ExplainContext,
-  { checkout, attempts, lateResults }: CheckoutFacts,
-): CheckoutWithStory {
+function readCheckout(context: ExplainContext, { checkout, attempts, lateResults }: CheckoutFacts) {
   const { store } = context;
   const { id, status, expiresAt } = checkout;
   const deliveries = store.deliveries
@@ -314,15 +291,10 @@ function explainEventById({ context, storeId, id }: ExplainQuery): Explanation |
   const { store } = context;
   const event = store.events.find(id);
   if (event?.storeId !== storeId) return undefined;
-  const filter = {
-    storeId,
-    eventId: id,
-    endpointId: null,
-    checkoutId: null,
-    state: null,
-    limit: MAX_STORY_ITEMS,
-  };
-  const deliveries = store.deliveries.list(filter).map((delivery) => readDelivery(context, delivery));
+  const noFilter = { endpointId: null, checkoutId: null, state: null };
+  const deliveries = store.deliveries
+    .list({ ...noFilter, storeId, eventId: id, limit: MAX_STORY_ITEMS })
+    .map((delivery) => readDelivery(context, delivery));
   return explainEvent(event, deliveries.toReversed(), storeTime(context, storeId));
 }
 
@@ -335,7 +307,7 @@ function explainDeliveryById({ context, storeId, id }: ExplainQuery): Explanatio
 }
 
 /** Reads a delivery. A listener's address is its forwarding address, if the listener has reported that address. */
-function readDelivery({ store, listenerTargets, holdOf }: ExplainContext, delivery: Delivery): DeliveryFacts {
+function readDelivery({ store, listenerTargets, holdOf }: ExplainContext, delivery: Delivery) {
   const endpoint = store.endpoints.find(delivery.endpointId);
   const attempts = store.deliveryAttempts.of(delivery.id);
   const forwardUrl = endpoint?.kind === "listener" ? listenerTargets.get(endpoint.storeId) : undefined;

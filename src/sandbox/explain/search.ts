@@ -1,31 +1,23 @@
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { EVENT_TYPES } from "../../core/checkout/event-types.ts";
-import { listCheckouts } from "../checkout/list.ts";
+import { listCheckouts, type CheckoutPage } from "../checkout/list.ts";
 import type { ServiceContext } from "../context.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
 import type { RefusedOrder } from "../../core/checkout/shapes.ts";
 
 type SearchContext = ServiceContext & { readonly requests: Pick<RequestLog, "refusedOf"> };
 
-export type SearchHits = {
+export type SearchHits = Pick<CheckoutPage, "nextBefore" | "searched" | "searchedBackTo"> & {
   /** The checkouts, newest first. */
   readonly checkouts: readonly Checkout[];
-  /** The `before` parameter of the next page of checkouts; null on the last page. */
-  readonly nextBefore: string | null;
-  /** The number of checkouts searched, and the creation time of the oldest; null if an index was used. */
-  readonly searched: number | null;
-  readonly searchedBackTo: number | null;
   readonly refusedOrders: readonly RefusedOrder[];
-  /** Whether all refused requests were searched. */
   readonly hasSearchedAllRefused: boolean;
   readonly endpoints: readonly Endpoint[];
   readonly eventTypes: readonly string[];
 };
 
-/** Maximum number of checkouts in a result. */
 const MAX_CHECKOUTS = 20;
-/** Maximum number of refused orders in a result. */
 const MAX_REFUSED_ORDERS = 20;
 
 /** Searches the newest 20,000 checkouts, and 1,000 refused requests among the newest 20,000 requests. Ignores ASCII case. */

@@ -21,7 +21,7 @@ import type { World } from "../../world.ts";
 import { answerRefusal, storageRefusal, type Answer } from "../answer.ts";
 import type { AreaRequest } from "../area.ts";
 import type { ServiceContext } from "../context.ts";
-import { takeFault } from "./take.ts";
+import { takeFault } from "./active.ts";
 
 /** `pause` ends early when the sandbox stops. */
 export type ApiFaultContext = ServiceContext & {

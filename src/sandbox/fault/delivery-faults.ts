@@ -3,7 +3,7 @@ import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { ServiceContext } from "../context.ts";
-import { takeFault } from "./take.ts";
+import { takeFault } from "./active.ts";
 
 /** Takes the fault that applies to a delivery, once (decision 45); undefined if there is none. Runs inside a write. */
 export function takeDeliveryFault(

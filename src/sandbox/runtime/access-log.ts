@@ -38,11 +38,7 @@ export type LogStream = Pick<World["stderr"], "writableNeedDrain"> & {
   readonly write: (text: string) => unknown;
 };
 
-export type AccessLog = {
-  readonly add: (entry: AccessEntry) => void;
-  readonly addDelivery: (delivery: DeliveryAttemptEntry) => void;
-  readonly flush: () => void;
-};
+export type AccessLog = ReturnType<typeof createAccessLog>;
 
 /** Delay of a write, in milliseconds, because a write for each request can halve the throughput. */
 const FLUSH_DELAY_MS = 50;
@@ -56,9 +52,9 @@ export function createAccessLog(
     readonly format: LogFormat;
     readonly stream: LogStream;
     /** Formats a request's id in a line of text. Default: the whole id. */
-    readonly formatId?: (id: string) => string;
+    readonly formatId?: ((id: string) => string) | undefined;
   },
-): AccessLog {
+) {
   const { stream, formatId = (id) => id } = options;
   const isJson = options.format === "json";
   const lineOf = (entry: AccessEntry | DeliveryAttemptEntry): string => {
@@ -85,7 +81,7 @@ export function createAccessLog(
     if (entries.length >= MAX_PENDING_LINES) flush();
     else if (entries.length === 1) world.after(FLUSH_DELAY_MS, flush);
   };
-  return { flush, add, addDelivery: add };
+  return { flush, add };
 }
 
 function droppedLine(count: number, format: LogFormat): string {
@@ -94,11 +90,7 @@ function droppedLine(count: number, format: LogFormat): string {
     : `(${count} log lines dropped: stderr was blocked)\n`;
 }
 
-export const SILENT_LOG: AccessLog = {
-  add: () => undefined,
-  addDelivery: () => undefined,
-  flush: () => undefined,
-};
+export const SILENT_LOG: AccessLog = { add: () => undefined, flush: () => undefined };
 
 function toTextLine({ at, status, method, target, milliseconds, note, requestId }: AccessEntry): string {
   const time = toIso(at).slice(11);
@@ -126,29 +118,10 @@ function deliveryText(entry: DeliveryAttemptEntry): string {
   return `${toIso(at).slice(11)}  → ${printable(attemptText)} ${milliseconds} ms, attempt ${attempt}${cause === "event" ? "" : `, ${cause}`}\n`;
 }
 
-function deliveryJson({
-  at,
-  url,
-  status,
-  error,
-  type,
-  eventId,
-  milliseconds,
-  attempt,
-  cause,
-}: DeliveryAttemptEntry): string {
-  const line = {
-    time: toIso(at),
-    delivery: type,
-    event_id: eventId,
-    url: displayTarget(url),
-    status,
-    error,
-    ms: milliseconds,
-    attempt,
-    cause,
-  };
-  return `${jsonLine(line)}\n`;
+function deliveryJson(entry: DeliveryAttemptEntry): string {
+  const { at, url, status, error, type, eventId, milliseconds: ms, attempt, cause } = entry;
+  const delivery = { delivery: type, event_id: eventId, url: displayTarget(url) };
+  return `${jsonLine({ time: toIso(at), ...delivery, status, error, ms, attempt, cause })}\n`;
 }
 
 function displayTarget(target: string): string {

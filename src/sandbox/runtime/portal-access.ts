@@ -26,9 +26,6 @@ export type PortalSession = PortalPreferences & {
   readonly formToken: string;
 };
 
-/** The address to redirect to after an action, or a refusal. */
-type RedirectOutcome = Outcome<string>;
-
 type PortalAddress = {
   /** Null if the portal is off, because it would have the same origin as the payment pages. */
   readonly url: string | null;
@@ -68,7 +65,7 @@ export function createPortalAccess(
   const { origin, pathname: path } = url === null ? { origin: "", pathname: "" } : new URL(url);
   const codes = createCodes(world);
   const sessions = createSessions(world, storeTokens);
-  const tokenChecker = createTokenChecker(world, adminToken);
+  const checkToken = createTokenChecker(world, adminToken);
   return {
     ...sessions,
     ...createActions(),
@@ -94,15 +91,12 @@ export function createPortalAccess(
     },
     /** Like `signInByCode`, but with the admin token. Also refuses with `rate_limited`. */
     signInByToken: (token: string, currentSession: PortalSession | undefined): Outcome<PortalSession> =>
-      mapValue(tokenChecker.check(token), () => currentSession ?? sessions.begin("administrator")),
+      mapValue(checkToken(token), () => currentSession ?? sessions.begin("administrator")),
     signOut: async (session: PortalSession): Promise<void> => {
       sessions.end(session);
       if (session.limit !== undefined) await storeTokens.revoke(session.limit.storeId, session.limit.tokenId);
     },
-    /**
-     * Signs out every browser of the owner and the administrator, and revokes their codes. Returns the number of browsers
-     * that were signed in.
-     */
+    /** Signs out the browsers of owner and administrator, and revokes their codes. Returns the number of the browsers. */
     endAll: (): number => {
       codes.forget();
       return sessions.endAll();
@@ -134,18 +128,16 @@ function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
 /** Counts wrong admin tokens. Above the limit no token is compared, so that even a correct guess is not revealed. */
 function createTokenChecker({ now }: Pick<World, "now">, adminToken: string) {
   let wrongGuesses: readonly number[] = [];
-  return {
-    check: (token: string): Outcome<void> => {
-      wrongGuesses = wrongGuesses.filter((at) => at > now() - GUESS_WINDOW_MS);
-      const [oldestGuess] = wrongGuesses;
-      if (oldestGuess !== undefined && wrongGuesses.length >= MAX_GUESSES) {
-        const retryAfterSeconds = Math.max(1, Math.ceil((oldestGuess + GUESS_WINDOW_MS - now()) / 1000));
-        return refuseFact("wrong_tokens", { seconds: retryAfterSeconds }, { retryAfterSeconds });
-      }
-      if (isSameSecret(token, adminToken)) return accept(undefined);
-      wrongGuesses = [...wrongGuesses, now()];
-      return refuseFact("not_admin_token", {});
-    },
+  return (token: string): Outcome<void> => {
+    wrongGuesses = wrongGuesses.filter((at) => at > now() - GUESS_WINDOW_MS);
+    const [oldestGuess] = wrongGuesses;
+    if (oldestGuess !== undefined && wrongGuesses.length >= MAX_GUESSES) {
+      const retryAfterSeconds = Math.max(1, Math.ceil((oldestGuess + GUESS_WINDOW_MS - now()) / 1000));
+      return refuseFact("wrong_tokens", { seconds: retryAfterSeconds }, { retryAfterSeconds });
+    }
+    if (isSameSecret(token, adminToken)) return accept(undefined);
+    wrongGuesses = [...wrongGuesses, now()];
+    return refuseFact("not_admin_token", {});
   };
 }
 
@@ -206,7 +198,8 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
 
 /** Remembers the last submitted forms, each with the address to which it redirects. */
 function createActions() {
-  const outcomes = new Map<string, Promise<RedirectOutcome>>();
+  /** The addresses to redirect to, or refusals. */
+  const outcomes = new Map<string, Promise<Outcome<string>>>();
   let pageCount = 0;
   return {
     /** Numbers a page when it is shown, so that a second submission of its form is recognised. */
@@ -215,8 +208,8 @@ function createActions() {
     actOnce: async (
       { id }: PortalSession,
       formKey: string,
-      run: () => Promise<RedirectOutcome>,
-    ): Promise<RedirectOutcome> => {
+      run: () => Promise<Outcome<string>>,
+    ): Promise<Outcome<string>> => {
       const actionKey = `${id} ${formKey}`;
       const earlierOutcome = outcomes.get(actionKey);
       if (earlierOutcome !== undefined) return earlierOutcome;

@@ -26,10 +26,13 @@ type Times = Pick<AccessEntry, "at" | "milliseconds"> & {
 
 type ReceivedRequest = Pick<HttpRequest, "method" | "target"> & Partial<HttpRequest>;
 
+/** A request whose facts are read when its batch is written. */
+type UnreadRequest = { readonly request: ReceivedRequest; readonly answer: Answer; readonly times: Times };
+
 /** A request that waits for its batch to be written. Of a successful request, only the facts of its row are kept. */
 type PendingLogEntry = { readonly owner: Owner | undefined; readonly arrivedAt: number } & (
   | { readonly facts: RowFacts }
-  | { readonly request: ReceivedRequest; readonly answer: Answer; readonly times: Times }
+  | UnreadRequest
 );
 
 const EMPTY_RESULT: RequestSearchResult = { hits: [], readCount: 0, nextBefore: null };
@@ -58,8 +61,6 @@ type RequestLogOptions = {
 /** Delay of a write, in milliseconds, because a write for each request would slow creates by a tenth. */
 const WRITE_DELAY_MS = 100;
 const MAX_PENDING_ENTRIES = 500;
-/** Maximum number of files on which work is tried: the damaged file, and a new one. */
-const MAX_FILES = 2;
 /** The limits of a search for refused requests: requests searched, and results. */
 const [MAX_SEARCHED, MAX_RESULTS] = [20_000, 200];
 const MAX_PATH_CODE_POINTS = 200;
@@ -78,8 +79,7 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
     file.leaveDeleted();
     if (batch.length === 0) return;
     file.use((requests) => {
-      const positionOf = (storeId: string): number => positions.last(requests, storeId);
-      const batches = batchesOf(batch, { ...options, positionOf });
+      const batches = batchesOf(batch, options, (storeId) => positions.last(requests, storeId));
       requests.append(batches, options.maxRequests);
       for (const { storeId, requests: entries } of batches) {
         positions.note(storeId, entries.at(-1)?.position ?? 0);
@@ -104,16 +104,16 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
     },
     /** The newest matching requests or, with the filter's `after`, the first requests after that position. Newest first. */
     list: (storeId: string, filter: RequestFilter): readonly LoggedRequest[] =>
-      readLog((log) => log.list(storeId, filter, maxHiddenPosition(log, storeId, options))) ?? [],
+      readLog((log) => log.list(storeId, filter, hiddenUntil(log, storeId, options))) ?? [],
     /** Searches the log backwards; finds nothing if the log cannot be read. */
     search: (storeId: string, search: RequestSearch): RequestSearchResult =>
-      readLog((log) => log.search(storeId, maxHiddenPosition(log, storeId, options), search)) ?? EMPTY_RESULT,
+      readLog((log) => log.search(storeId, hiddenUntil(log, storeId, options), search)) ?? EMPTY_RESULT,
     find: (storeId: string, requestId: string) => readLog((log) => log.find(storeId, requestId)),
     /** The newest refused requests whose order_id contains a text, newest first, within the limits of a search. */
     refusedOf: (storeId: string, text: string): ReturnType<RequestFile["findRefused"]> =>
       readLog((log) =>
         log.findRefused(storeId, text, {
-          after: Math.max(maxHiddenPosition(log, storeId, options), log.lastPosition(storeId) - MAX_SEARCHED),
+          after: Math.max(hiddenUntil(log, storeId, options), log.lastPosition(storeId) - MAX_SEARCHED),
           limit: MAX_RESULTS,
         }),
       ) ?? { requests: [], isWhole: true },
@@ -124,6 +124,7 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
       readLog((log) => positions.last(log, storeId)) ?? positions.last(undefined, storeId),
     /** Signals logged requests of a store; followers get the requests, or undefined after the store's requests were deleted. */
     next: signals.next,
+    isOver: signals.isOver,
     follow: signals.follow,
     /** Deletes all logged requests of a store. New positions continue after the deleted positions. */
     forget: (storeId: string): void => {
@@ -137,34 +138,45 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
   };
 }
 
-function createLogFile(options: Pick<RequestLogOptions, "open" | "maxRequests" | "report">) {
-  let file: RequestFile | "unusable" | undefined;
+/** The newest position that is no longer shown. If new requests are not logged, all logged requests are still shown. */
+function hiddenUntil(log: RequestFile, storeId: string, { maxRequests }: RequestLogOptions): number {
+  return maxRequests === 0 ? 0 : log.lastPosition(storeId) - maxRequests;
+}
+
+function createLogFile({ open, maxRequests, report }: RequestLogOptions) {
+  let file: RequestFile | undefined;
+  let isUnusable = false;
   let failure: string | undefined;
   const openFile = (): RequestFile | undefined => {
-    if (file === undefined) {
-      const result = options.open();
-      file = result.ok ? result.value : "unusable";
-      if (!result.ok) {
-        const { message, remedy } = result.refusal;
-        failure = `requests are not logged: ${message}; to log them again: ${remedy}, and restart the sandbox`;
-        options.report(failure);
-      }
-    }
-    return file === "unusable" ? undefined : file;
+    if (file !== undefined || isUnusable) return file;
+    const result = open();
+    if (result.ok) return (file = result.value);
+    isUnusable = true;
+    const { message, remedy } = result.refusal;
+    failure = `requests are not logged: ${message}; to log them again: ${remedy}, and restart the sandbox`;
+    report(failure);
+    return undefined;
   };
-  const leave = (next: "unusable" | undefined): void => {
+  /** Errors of the log never fail a request or an erasure. */
+  const reportErrorsOf = (work: () => void): void => {
+    try {
+      work();
+    } catch (error) {
+      report(error);
+    }
+  };
+  /** Leaves the file, which the next use opens again, and returns it. */
+  const takeFile = (): RequestFile | undefined => {
     const oldFile = file;
-    file = next;
-    reportErrorsOf(options, () => oldFile !== undefined && oldFile !== "unusable" && oldFile.close());
+    file = undefined;
+    return oldFile;
   };
   /** Closes the file after an error. Returns whether the file was set aside; the next use then creates a new file. */
   const closeAfterError = (error: unknown): boolean => {
-    const oldFile = file;
-    file = undefined;
     let isSetAside = false;
-    reportErrorsOf(options, () => {
-      isSetAside = oldFile !== undefined && oldFile !== "unusable" && oldFile.closeAfterError(error);
-      if (!isSetAside) options.report(error);
+    reportErrorsOf(() => {
+      isSetAside = takeFile()?.closeAfterError(error) === true;
+      if (!isSetAside) report(error);
     });
     return isSetAside;
   };
@@ -172,40 +184,31 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "maxRequests" |
    * Runs work on the file, and if the file is damaged, once more on a new file. Undefined if there is no usable file,
    * or if the work failed, which is reported.
    */
-  const useFile = <Value>(work: (requests: RequestFile) => Value): Value | undefined => {
-    for (let fileCount = 0; fileCount < MAX_FILES; fileCount += 1) {
-      try {
-        const requests = openFile();
-        return requests && work(requests);
-      } catch (error) {
-        if (!closeAfterError(error)) return undefined;
-      }
+  const useFile = <Value>(work: (requests: RequestFile) => Value, isNew = false): Value | undefined => {
+    try {
+      const requests = openFile();
+      return requests && work(requests);
+    } catch (error) {
+      return closeAfterError(error) && !isNew ? useFile(work, true) : undefined;
     }
-    return undefined;
   };
   return {
     use: useFile,
     /** Closes a file that another program deleted or replaced; the next use opens a new file. */
     leaveDeleted: (): void =>
-      reportErrorsOf(options, () => {
-        if (file !== undefined && file !== "unusable" && !file.isPresent()) leave(undefined);
+      reportErrorsOf(() => {
+        if (file?.isPresent() === false) takeFile()?.close();
       }),
-    isUnusable: (): boolean => file === "unusable",
+    isUnusable: (): boolean => isUnusable,
     failure: (): string | undefined => {
-      if (options.maxRequests > 0) useFile(() => undefined);
+      if (maxRequests > 0) useFile(() => undefined);
       return failure;
     },
-    close: (): void => leave("unusable"),
+    close: (): void => {
+      isUnusable = true;
+      reportErrorsOf(() => takeFile()?.close());
+    },
   };
-}
-
-/** The newest position that is no longer shown. If new requests are not logged, all logged requests are still shown. */
-function maxHiddenPosition(
-  requests: RequestFile,
-  storeId: string,
-  { maxRequests }: Pick<RequestLogOptions, "maxRequests">,
-): number {
-  return maxRequests === 0 ? 0 : requests.lastPosition(storeId) - maxRequests;
 }
 
 /** Positions never decrease, even if requests are deleted or the file is replaced. */
@@ -217,9 +220,9 @@ function createPositions() {
   return {
     last: lastPosition,
     note: (storeId: string, position: number): void => void highestPositions.set(storeId, position),
-    forget: (requests: RequestFile | undefined, storeId: string): void => {
+    forget: (requests: RequestFile, storeId: string): void => {
       highestPositions.set(storeId, lastPosition(requests, storeId));
-      requests?.forget(storeId);
+      requests.forget(storeId);
     },
   };
 }
@@ -227,11 +230,8 @@ function createPositions() {
 /** The pending requests of each store, in order, with the positions after the last written request. */
 function batchesOf(
   pendingEntries: readonly PendingLogEntry[],
-  {
-    ownerOf,
-    positionOf,
-    startClock,
-  }: Pick<RequestLogOptions, "ownerOf" | "startClock"> & { readonly positionOf: (storeId: string) => number },
+  { ownerOf, startClock }: RequestLogOptions,
+  positionOf: (storeId: string) => number,
 ): RequestBatch[] {
   const ownedEntries = pendingEntries.map((entry) => {
     const { storeId = "", clock = startClock } =
@@ -246,12 +246,8 @@ function batchesOf(
         const { arrivedAt } = entry;
         const storeAt = storeNow(clock, arrivedAt);
         const at = startClock === undefined || startClock.frozenAt === null ? arrivedAt : storeAt;
-        return {
-          position: lastPosition + index + 1,
-          at,
-          storeAt,
-          ...("facts" in entry ? entry.facts : factsOf(entry)),
-        };
+        const facts = "facts" in entry ? entry.facts : factsOf(entry);
+        return { position: lastPosition + index + 1, at, storeAt, ...facts };
       }),
     };
   });
@@ -261,7 +257,7 @@ function batchesOf(
 function createLogEntry(request: ReceivedRequest, answer: Answer, times: Times): PendingLogEntry {
   const { logFields, status } = answer;
   const { storeId, clock } = logFields ?? {};
-  const owner = storeId === undefined ? undefined : { storeId, ...(clock === undefined ? {} : { clock }) };
+  const owner = storeId === undefined ? undefined : { storeId, clock };
   // The time of arrival, so that a timeline shows a request before the checkout that it created.
   const arrivedAt = times.at - Math.ceil(times.milliseconds);
   if (
@@ -293,25 +289,8 @@ function requestIdOf({ headers }: Answer): string {
   return headers["X-Request-Id"] ?? "";
 }
 
-/** Errors of the log never fail a request or an erasure. */
-function reportErrorsOf({ report }: Pick<RequestLogOptions, "report">, work: () => unknown): void {
-  try {
-    work();
-  } catch (error) {
-    report(error);
-  }
-}
-
 /** The facts of a request that was not a plain success, cut to their maximum length, without secrets. */
-function factsOf({
-  request,
-  answer,
-  times,
-}: {
-  readonly request: ReceivedRequest;
-  readonly answer: Answer;
-  readonly times: Times;
-}): RowFacts {
+function factsOf({ request, answer, times }: UnreadRequest): RowFacts {
   const { method, target, rawHeaders = [], body = new Uint8Array() } = request;
   const { secrets = [] } = times;
   const { orderId = null, decisions = [], refusal, fault = null, byDrill } = answer.logFields ?? {};

@@ -16,7 +16,6 @@ import type { World } from "../../world.ts";
 import { createKey, newApiKey } from "./keys.ts";
 import type { Price } from "../../core/checkout/shapes.ts";
 
-/** The name of a store that was created without a name. */
 export const DEFAULT_STORE_NAME = "Sandbox Store";
 
 const SEEDED_CURRENCIES = ["CNY", "EUR", "HKD", "JPY", "USD"] as const;
@@ -30,12 +29,6 @@ const SEEDED_PRICES: readonly Price[] = [
   }),
   toPrice("price_bento", "A bento box", { amountMinor: 1200, currency: "JPY", paymentMethod: "alipay_plus" }),
 ];
-
-/** The given secrets of a new store; undefined for a secret that is generated. */
-type GivenSecrets = {
-  readonly apiKey: string | undefined;
-  readonly signingSecret: string | undefined;
-};
 
 /** Why the first store is refused: its signing secret cannot be read, or other secrets or another dialect were given. */
 export type SeedRefusal = "master_key" | "other_api_key" | "other_signing_secret" | "other_dialect";
@@ -67,7 +60,8 @@ type GivenStore = {
 export type StoreMaker = {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes" | "freshId">;
   readonly masterKey: Uint8Array;
-  readonly presets?: GivenSecrets;
+  /** The given secrets of a new first store. */
+  readonly presets?: Pick<GivenStore, "apiKey" | "signingSecret">;
   /** Called with a new key before its hash is committed. `isFirst`: whether the store is the sandbox's first. */
   readonly keepKey: (newStore: NewStore, isFirst: boolean) => void;
   /** Called before a store is created; resolves when its key is stored, together with other new keys. */
@@ -114,7 +108,7 @@ export async function seed(
 /** Why the first store does not fit the given values; undefined if it fits, or does not exist yet. Writes nothing. */
 export function refusalOfFirstStore(
   store: Store,
-  { masterKey, presets = NO_SECRETS, dialect }: Pick<StoreMaker, "masterKey" | "presets" | "dialect">,
+  { masterKey, presets = {}, dialect }: Pick<StoreMaker, "masterKey" | "presets" | "dialect">,
 ): SeedRefusal | undefined {
   const firstStore = store.stores.first();
   if (firstStore === undefined) return undefined;
@@ -131,6 +125,11 @@ export function refusalOfFirstStore(
   return isSameDialect ? undefined : "other_dialect";
 }
 
+type RequestedStore = Pick<GivenStore, "dialect"> & {
+  readonly name?: string | undefined;
+  readonly merchant?: { readonly id: string; readonly isNew: boolean } | undefined;
+};
+
 /**
  * Creates a store for an existing merchant (default: the first store's) or for a new merchant. The key is stored before
  * the transaction, so that simultaneous creates share one write of the key file. Refuses an unknown merchant with
@@ -138,15 +137,7 @@ export function refusalOfFirstStore(
  */
 export async function createStore(
   { store, ...maker }: StoreMaker & { readonly store: Store },
-  {
-    name = DEFAULT_STORE_NAME,
-    merchant,
-    dialect,
-  }: {
-    readonly name?: string | undefined;
-    readonly dialect?: Dialect | undefined;
-    readonly merchant?: { readonly id: string; readonly isNew: boolean } | undefined;
-  },
+  { name = DEFAULT_STORE_NAME, merchant, dialect }: RequestedStore,
 ): Promise<Outcome<NewStore>> {
   const hasMerchant = (): boolean => merchant?.isNew !== false || store.stores.hasMerchant(merchant.id);
   const refuseMerchant = (): Outcome<never> => refuseFact("no_merchant", { merchant: String(merchant?.id) });
@@ -164,7 +155,7 @@ export async function createStore(
 /** Creates a store within a transaction: with its API key and signing secret, its capabilities and its prices. */
 export function insertStore(
   store: Store,
-  { world, masterKey, keepKey, presets = NO_SECRETS, startClock = REAL_CLOCK, ...maker }: StoreMaker,
+  { world, masterKey, keepKey, presets = {}, startClock = REAL_CLOCK, ...maker }: StoreMaker,
   givenStore: GivenStore = {},
 ): NewStore {
   const createdAt = storeNow(startClock, world.now());
@@ -177,7 +168,7 @@ export function insertStore(
   const id = givenStore.id ?? world.uuid();
   const merchantId = givenStore.merchant?.id ?? firstStore?.merchantId ?? world.uuid();
   const secretId = world.uuid(`${id} secrets`);
-  const secrets = firstStore === undefined ? presets : NO_SECRETS;
+  const secrets = firstStore === undefined ? presets : {};
   const apiKey = secrets.apiKey ?? givenStore.apiKey ?? newApiKey(world);
   const signingSecret = secrets.signingSecret ?? givenStore.signingSecret ?? newSigningSecret(world);
   const binding = { id: secretId, storeId: id, nonce: world.randomBytes(NONCE_BYTES) };
@@ -203,8 +194,6 @@ export function insertStore(
   keepKey(newStore, firstStore === undefined);
   return newStore;
 }
-
-const NO_SECRETS: GivenSecrets = { apiKey: undefined, signingSecret: undefined };
 
 export function newSigningSecret({ randomBytes }: Pick<World, "randomBytes">): string {
   return formatSigningSecret(randomBytes(SIGNING_SECRET_BYTES));

@@ -16,7 +16,7 @@ import {
 import { SNAPSHOT_KEY_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import { foreignFault } from "../../store/snapshot/foreign.ts";
 import type { SnapshotImage } from "../../store/snapshot/image.ts";
-import { SnapshotConflict, SnapshotDamage } from "../../store/snapshot/rows.ts";
+import { SnapshotConflict, SnapshotDamage, type Resealer } from "../../store/snapshot/rows.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
 import { SecretUnreadable } from "../webhook/signing-secret.ts";
@@ -72,11 +72,11 @@ function planSnapshot({ store, world, masterKey }: TakeSnapshotContext, scope: S
   if (!isKnown || isBeingErased)
     throw new Error("a snapshot needs a store that exists and is not being erased");
   const key = world.randomBytes(SNAPSHOT_KEY_BYTES);
-  const reseal = createResealer(world, {
-    oldKey: masterKey,
-    newKey: key,
-    createError: (sealedSecret) => new SecretUnreadable(sealedSecret),
-  });
+  const reseal = createResealer(
+    world,
+    [masterKey, key],
+    (sealedSecret) => new SecretUnreadable(sealedSecret),
+  );
   const origin = { masterKey, home: store.home.path() };
   return { storeId, takenAt: world.now(), key, reseal, origin };
 }
@@ -108,7 +108,7 @@ export async function restoreSnapshot(
   const { store, masterKey } = context;
   const isOwn = store.snapshots.isOwn(bytes, { masterKey, home: store.home.path() });
   const outcome = store.snapshots.open(bytes, isOwn);
-  if (!outcome.ok) return refuseUnfit(outcome.refusal.message);
+  if (!outcome.ok) return refuseUnfit(outcome.refusal);
   const image = outcome.value;
   try {
     const chosenStores = chooseStores(image, scope);
@@ -128,6 +128,8 @@ export async function restoreSnapshot(
 /** The stores to restore, and whether they replace the whole sandbox. */
 type StoreSelection = { readonly storeIds: readonly string[]; readonly isAll: boolean };
 
+type RestoreMode = { readonly isOwn: boolean; readonly hold: "release" | "as_taken" | "hold" };
+
 function chooseStores(
   { storeId, storeIds }: SnapshotImage,
   scope: SnapshotScope | "as_taken",
@@ -143,19 +145,12 @@ function chooseStores(
 async function replaceStores(
   context: SnapshotContext,
   image: SnapshotImage,
-  {
-    storeIds,
-    isAll,
-    isOwn,
-    hold,
-  }: StoreSelection & { readonly isOwn: boolean; readonly hold: "release" | "as_taken" | "hold" },
+  { storeIds, isAll, isOwn, hold }: StoreSelection & RestoreMode,
 ): Promise<Outcome<RestoreSummary>> {
   const { store, world, masterKey, storeGate, assumptions, forgetStore } = context;
-  const reseal = createResealer(world, {
-    oldKey: image.key,
-    newKey: masterKey,
-    createError: ({ id }) => new SnapshotDamage(`the signing secret ${id} cannot be read`),
-  });
+  const createError = ({ id }: SealedSecret): Error =>
+    new SnapshotDamage(`the signing secret ${id} cannot be read`);
+  const reseal = createResealer(world, [image.key, masterKey], createError);
   const [onlyStoreId = ""] = storeIds;
   const selection = isAll ? "all" : { storeId: onlyStoreId };
   const dialectOf = (id: string): string => JSON.stringify(store.stores.dialect(id) ?? null);
@@ -207,16 +202,9 @@ function refuseUnfit(reason: string): Outcome<never> {
 /** Returns a function that encrypts a secret with another key. It throws `createError()` if it cannot decrypt it. */
 function createResealer(
   { randomBytes }: Pick<World, "randomBytes">,
-  {
-    oldKey,
-    newKey,
-    createError,
-  }: {
-    readonly oldKey: Uint8Array;
-    readonly newKey: Uint8Array;
-    readonly createError: (sealedSecret: SealedSecret) => Error;
-  },
-): (sealedSecret: SealedSecret) => SealedSecret {
+  [oldKey, newKey]: readonly [oldKey: Uint8Array, newKey: Uint8Array],
+  createError: (sealedSecret: SealedSecret) => Error,
+): Resealer {
   return (sealedSecret) => {
     const secret = openSecret(sealedSecret, oldKey);
     if (secret === undefined || !isSigningSecret(secret)) throw createError(sealedSecret);

@@ -8,24 +8,14 @@ type WriteNotice = {
 };
 
 /** Signals of writes, by store. Requests wait for them, and open pages follow them. */
-export type WriteSignals<Notice = WriteNotice> = {
-  /** May be called inside the write, because readers read after it. Without `notice`, the store is being erased. */
-  readonly notify: (storeId: string, notice?: Notice) => void;
-  /** Resolves at the next write of a store, or after `waitMs`. */
-  readonly next: (storeId: string, waitMs: number) => Promise<void>;
-  /** Calls back with each write of a store, until the returned function is called. */
-  readonly follow: (storeId: string, listener: (notice: Notice | undefined) => void) => () => void;
-  /** Wakes all waiting requests for the last time, because the sandbox stops. */
-  readonly end: () => void;
-  readonly isOver: () => boolean;
-};
+export type WriteSignals<Notice = WriteNotice> = ReturnType<typeof createWriteSignals<Notice>>;
 
-export function createWriteSignals<Notice = WriteNotice>({
-  sleep,
-}: Pick<World, "sleep">): WriteSignals<Notice> {
-  const followers = new Map<string, Set<(notice: Notice | undefined) => void>>();
+export function createWriteSignals<Notice = WriteNotice>({ sleep }: Pick<World, "sleep">) {
+  type Listener = (notice: Notice | undefined) => void;
+  const followers = new Map<string, Set<Listener>>();
   let hasEnded = false;
-  const follow: WriteSignals<Notice>["follow"] = (storeId, listener) => {
+  /** Calls back with each write of a store, until the returned function is called. */
+  const follow = (storeId: string, listener: Listener): (() => void) => {
     const listeners = followers.get(storeId) ?? new Set();
     followers.set(storeId, listeners.add(listener));
     return () => {
@@ -34,13 +24,17 @@ export function createWriteSignals<Notice = WriteNotice>({
     };
   };
   return {
-    end: () => {
+    /** Wakes all waiting requests for the last time, because the sandbox stops. */
+    end: (): void => {
       hasEnded = true;
       for (const listeners of followers.values()) for (const listener of listeners) listener(undefined);
     },
-    isOver: () => hasEnded,
-    notify: (storeId, notice) => followers.get(storeId)?.forEach((listener) => listener(notice)),
-    next: async (storeId, waitMs) => {
+    isOver: (): boolean => hasEnded,
+    /** May be called inside the write, because readers read after it. Without `notice`, the store is being erased. */
+    notify: (storeId: string, notice?: Notice): void =>
+      followers.get(storeId)?.forEach((listener) => listener(notice)),
+    /** Resolves at the next write of a store, or after `waitMs`. */
+    next: async (storeId: string, waitMs: number): Promise<void> => {
       const controller = new AbortController();
       const unfollow = follow(storeId, () => controller.abort());
       await sleep(waitMs, controller.signal);
@@ -50,30 +44,37 @@ export function createWriteSignals<Notice = WriteNotice>({
   };
 }
 
+type WaitContext = {
+  readonly world: Pick<World, "monotonic">;
+  readonly storeGate: Pick<StoreGate, "isClosed">;
+  readonly writeSignals: Pick<WriteSignals, "next" | "isOver">;
+};
+
 type WaitOptions<Result> = {
   readonly read: () => Result;
   /** Whether a result ends the wait before the timeout. */
   readonly isEnough: (result: Result) => boolean;
-  /** Resolves when another read may find more, or after `remainingMs`. */
-  readonly next: (remainingMs: number) => Promise<void>;
-  /** Whether further waiting is useless. Default: never. */
-  readonly isOver?: () => boolean;
+  /** The signals after which another read may find more. Default: the writes of the store. */
+  readonly signals?: WaitContext["writeSignals"];
+  /** Maximum pause between two reads, in milliseconds. Default: until the next signal. */
+  readonly maxPauseMs?: number;
 };
 
-/** Reads until a result is enough. Returns the last result when the time is up, or when the store is being erased. */
+/**
+ * Reads until a result is enough. Returns the last result when the time is up, when the store is being erased, or when
+ * the signals are over.
+ */
 export async function pollUntil<Result>(
-  {
-    world,
-    storeGate,
-  }: { readonly world: Pick<World, "monotonic">; readonly storeGate: Pick<StoreGate, "isClosed"> },
+  { world, storeGate, writeSignals }: WaitContext,
   { storeId, waitMs = 0 }: { readonly storeId: string; readonly waitMs: number | undefined },
-  { read, isEnough, next, isOver = () => false }: WaitOptions<Result>,
+  { read, isEnough, signals = writeSignals, maxPauseMs = Infinity }: WaitOptions<Result>,
 ): Promise<Result> {
   const deadline = world.monotonic() + waitMs;
   for (;;) {
     const result = read();
     const remainingMs = deadline - world.monotonic();
-    if (isEnough(result) || remainingMs <= 0 || storeGate.isClosed(storeId) || isOver()) return result;
-    await next(remainingMs);
+    const isOver = remainingMs <= 0 || storeGate.isClosed(storeId) || signals.isOver();
+    if (isOver || isEnough(result)) return result;
+    await signals.next(storeId, Math.min(remainingMs, maxPauseMs));
   }
 }

@@ -60,7 +60,7 @@ export function listSnapshots(
       const bytes = storage.read(name);
       if (bytes === undefined) return [];
       const outcome = store.snapshots.open(bytes);
-      if (!outcome.ok) return [describeUnreadableSnapshot(name, bytes.length, outcome.refusal.message)];
+      if (!outcome.ok) return [describeUnreadableSnapshot(name, bytes.length, outcome.refusal)];
       outcome.value.connection.close();
       return [describeSnapshot(name, bytes.length, outcome.value)];
     });

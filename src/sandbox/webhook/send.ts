@@ -7,7 +7,7 @@ import type { StartedAttempt } from "./take-due.ts";
 
 export type SendContext = PostContext & {
   readonly world: Pick<World, "now">;
-  readonly log: Pick<AccessLog, "addDelivery">;
+  readonly log: Pick<AccessLog, "add">;
 };
 
 /** An attempt that has ended, but whose result is not on disk yet. */
@@ -20,7 +20,7 @@ export async function sendAttempt(
   report: (error: unknown) => void,
 ): Promise<EndedAttempt> {
   const endedAttempt = await sendSafely(context, attempt, report);
-  context.log.addDelivery(logEntryOf(endedAttempt, context.world.now()));
+  context.log.add(logEntryOf(endedAttempt, context.world.now()));
   return endedAttempt;
 }
 

@@ -10,10 +10,7 @@ export type CheckoutPosition = number;
 
 /** A filter of a store's checkouts; null matches everything. */
 export type CheckoutFilter = Pick<Checkout, "storeId"> & {
-  readonly status: Checkout["status"] | null;
-  readonly object: Checkout["object"] | null;
-  readonly paymentMethod: Checkout["paymentMethod"] | null;
-  readonly orderId: string | null;
+  readonly [Field in "status" | "object" | "paymentMethod" | "orderId"]: Checkout[Field] | null;
 };
 
 /** A part of a list, newest first: at most `limit` checkouts before a position. */
@@ -64,7 +61,8 @@ export function checkoutLists(connection: Connection) {
       const positionLists = kindsOf(filter).map((kind) =>
         sql.newestOfKind.all({ storeId, ...kind, before, limit }),
       );
-      return newestFirst(positionLists.flat()).slice(0, limit);
+      const newestFirst = positionLists.flat().toSorted((left, right) => right - left);
+      return newestFirst.slice(0, limit);
     },
 
     /** The positions of the checkouts with this order_id; unordered. */
@@ -102,10 +100,6 @@ export function checkoutLists(connection: Connection) {
     count: (storeId: string, from: CheckoutPosition, end: CheckoutPosition): number =>
       sql.count.get({ storeId, from, before: end }) ?? 0,
   };
-}
-
-function newestFirst(positions: readonly CheckoutPosition[]): CheckoutPosition[] {
-  return positions.toSorted((left, right) => right - left);
 }
 
 type Kind = Pick<Checkout, "status" | "object" | "paymentMethod">;

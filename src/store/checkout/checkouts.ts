@@ -71,10 +71,6 @@ export function checkoutsTable(connection: Connection) {
      WHERE store_id = @storeId AND order_id = @orderId AND (${ID_UNLESS_BLOCKER}) > ''
      ORDER BY (${ID_UNLESS_BLOCKER}) DESC LIMIT @limit`,
   );
-  const selectByPrefix = connection.prepare<PrefixQuery, { id: string }>(
-    `SELECT id FROM checkouts
-     WHERE store_id = @storeId AND order_id >= @prefix AND order_id < @prefix || char(0x10FFFF) LIMIT @limit`,
-  );
 
   return {
     insert: (checkout: Checkout): void => void insert.run(checkout),
@@ -97,11 +93,7 @@ export function checkoutsTable(connection: Connection) {
       const blocker = selectBlocker.get(query.storeId, query.orderId);
       return [...(blocker === undefined ? [] : [blocker]), ...selectEnded.all(query)].slice(0, query.limit);
     },
-
-    /** The ids of the checkouts whose order_id begins with a text, up to a limit. */
-    idsByOrderPrefix: (query: PrefixQuery): string[] => selectByPrefix.all(query).map(({ id }) => id),
   };
 }
 
-type PrefixQuery = { readonly storeId: string; readonly prefix: string; readonly limit: number };
 type OrderQuery = { readonly storeId: string; readonly orderId: string; readonly limit: number };

@@ -10,40 +10,15 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { withFolderBeside, sizeOf } from "./durable-files.ts";
-import {
-  causeByCode,
-  causeOfError,
-  hasCause,
-  isSqliteError,
-  noteCause,
-  storageFailure,
-  type Cause,
-} from "./storage-failure.ts";
+import { causeByCode, storageFailure, type Cause } from "./storage-failure.ts";
 
-type DatabaseFiles = {
-  readonly path: string;
-  /** Whether this process has the database open: closing another descriptor of a file would then drop SQLite's locks. */
-  readonly isOpen?: boolean | undefined;
-  /** Reads every page again, and returns the disk failure behind an error about damage; undefined for real damage. */
-  readonly findDiskCause: (namedCause: Cause) => Cause | undefined;
-};
-
-/** The cause of an error; undefined if it is not a disk failure. The cause is stored with the error for later catches. */
-export function causeOf(files: DatabaseFiles, error: unknown): Cause | undefined {
-  const namedCause = causeOfError(error);
-  if (namedCause === undefined || !isSqliteError(error) || hasCause(error)) return namedCause;
-  return noteCause(error, explainError(files, error, namedCause) ?? namedCause);
-}
-
-/** Repeats an operation, because SQLite does not say why it cannot open or extend a file, and reports EIO as damage. */
-function explainError(
-  { path, isOpen = false, findDiskCause }: DatabaseFiles,
-  error: { readonly code: string },
-  namedCause: Cause,
+/** Repeats an operation, because SQLite does not say why it cannot open or extend a file. Undefined if that succeeds. */
+export function causeOfRepetition(
+  path: string,
+  { code }: { readonly code: string },
+  { isOpen }: { readonly isOpen: boolean },
 ): Cause | undefined {
-  const { code } = namedCause.failure;
-  if (code === "database_damaged") return causeOfRawRead(path, { isOpen }) ?? findDiskCause(namedCause);
-  if (!REPEATED_CODES.has(code) || READ_ERROR_PATTERN.test(error.code)) return undefined;
+  if (READ_ERROR_PATTERN.test(code)) return undefined;
   try {
     openDatabaseFiles(path, { isOpen });
     checkFreeSpace(path);
@@ -83,7 +58,6 @@ export function causeOfRawRead(path: string, { isOpen }: { readonly isOpen: bool
   }
 }
 
-const REPEATED_CODES: ReadonlySet<string> = new Set(["file_not_opened", "file_read_only", "disk_io_error"]);
 /** SQLite's errors of reads; all other I/O errors are about space or writes. */
 const READ_ERROR_PATTERN = /^SQLITE_IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT)$/;
 

@@ -39,7 +39,10 @@ const MAX_COPY_BYTES = 128 * 1024 * 1024;
 /** Maximum number of copies of a file that another process is writing to. */
 const MAX_COPY_ATTEMPTS = 20;
 
-/** Checks a copy, because even a read-only connection creates and changes files next to it. Undefined if there is no file. */
+/**
+ * Checks a copy, because even a read-only connection creates and changes files next to it; refusals name the original.
+ * Undefined if there is no file.
+ */
 export function checkDatabase(
   path: string,
   options: CheckOptions,
@@ -56,28 +59,21 @@ export function checkDatabase(
       mkdirSync(options.scratchFolder, { mode: 0o700 });
       const copyPath = bytes > MAX_COPY_BYTES ? undefined : copyWithLog(path, options);
       if (copyPath === undefined) return accept({ bytes, schemaVersion: null, unreadableCount: 0 });
-      return checkCopy(path, copyPath, options, bytes);
+      let [version, unreadableCount] = [0, 0];
+      const open = (): FileConnection => openToRead(copyPath, options);
+      const read = (connection: FileConnection): void => {
+        version = schemaVersion(connection);
+        unreadableCount = options.countUnreadable?.(connection) ?? 0;
+      };
+      const refusal = checkForDamage(path, options.kind, () =>
+        inspectContent(path, options, { open, checksPages: true, read }),
+      );
+      if (refusal !== undefined) return { ok: false, refusal };
+      return accept({ bytes, schemaVersion: version, unreadableCount });
     } finally {
       rmSync(options.scratchFolder, { recursive: true, force: true });
     }
   });
-}
-
-/** Checks the pages and rows of a copy; refusals name the path of the original. */
-function checkCopy(path: string, copyPath: string, options: CheckOptions, bytes: number) {
-  let [version, unreadableCount] = [0, 0];
-  const refusal = checkForDamage(path, options.kind, () =>
-    inspectContent(path, options, {
-      open: () => openToRead(copyPath, options),
-      checksPages: true,
-      read: (connection) => {
-        version = schemaVersion(connection);
-        unreadableCount = options.countUnreadable?.(connection) ?? 0;
-      },
-    }),
-  );
-  if (refusal !== undefined) return { ok: false, refusal } as const;
-  return accept<CheckedFile>({ bytes, schemaVersion: version, unreadableCount });
 }
 
 /**

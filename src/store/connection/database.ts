@@ -1,14 +1,17 @@
 import Database, { type Statement } from "better-sqlite3";
 import { existsSync, statSync } from "node:fs";
 import { isError, type Outcome } from "../../core/outcome.ts";
-import { causeOf, causeOfMisread, causeOfRawRead } from "./cause.ts";
+import { causeOfMisread, causeOfRawRead, causeOfRepetition } from "./cause.ts";
 import { readPart, sizeOf } from "./durable-files.ts";
 import { judgeLog, LOG_OPENINGS_MIGRATION, readOpenings } from "./opening.ts";
 import { toPositional } from "./statements.ts";
 import {
-  failureInVerdict,
-  isSqliteError,
   causeByCode,
+  causeOfError,
+  failureInVerdict,
+  hasCause,
+  isSqliteError,
+  noteCause,
   type Cause,
   type StorageFailureCode,
 } from "./storage-failure.ts";
@@ -59,7 +62,7 @@ export type OpenOptions = {
 };
 
 /** The schema versions of a file before and after its migration, and the path of its backup. */
-export type MigratedFile = { readonly from: number; readonly to: number; readonly backupPath: string };
+type MigratedFile = { readonly from: number; readonly to: number; readonly backupPath: string };
 
 export const IN_MEMORY = ":memory:";
 
@@ -138,14 +141,29 @@ export function openConnection(
   }
 }
 
-/** The cause of an error. Must be called before the database is closed: a close frees space, and removes files. */
+/**
+ * The cause of an error; undefined if it is not a disk failure. It is stored with the error for later catches. Must be
+ * called before the database is closed: a close frees space, and removes files. `isOpen`: whether this process has the
+ * database open; closing another descriptor of a file would then drop SQLite's locks.
+ */
 export function findCause(
   path: string,
-  { isOpen, ...options }: Pick<OpenOptions, "nativeBinding"> & { readonly isOpen?: boolean },
+  { isOpen = false, ...options }: Pick<OpenOptions, "nativeBinding"> & { readonly isOpen?: boolean },
   error: unknown,
 ): Cause | undefined {
-  return causeOf({ path, isOpen, findDiskCause: (cause) => findDiskCause(path, options, cause) }, error);
+  const namedCause = causeOfError(error);
+  if (namedCause === undefined || !isSqliteError(error) || hasCause(error)) return namedCause;
+  const { code } = namedCause.failure;
+  let cause: Cause | undefined;
+  // SQLite reports EIO as damage.
+  if (code === "database_damaged")
+    cause = causeOfRawRead(path, { isOpen }) ?? findDiskCause(path, options, namedCause);
+  else if (REPEATED_CODES.has(code)) cause = causeOfRepetition(path, error, { isOpen });
+  return noteCause(error, cause ?? namedCause);
 }
+
+/** The failures that SQLite does not explain. */
+const REPEATED_CODES: ReadonlySet<string> = new Set(["file_not_opened", "file_read_only", "disk_io_error"]);
 
 function databaseOptions({ nativeBinding }: Pick<OpenOptions, "nativeBinding">): Database.Options {
   return { timeout: BUSY_TIMEOUT_MS, nativeBinding };
@@ -183,11 +201,9 @@ export function inspectFile(path: string, options: OpenOptions): FileRefusal | u
 
 /** Checks the content of a file after its head; SQLite also reads the log. */
 export function inspectPages(path: string, options: OpenOptions): FileRefusal | undefined {
+  const checksPages = statSync(path).size <= MAX_CHECKED_BYTES;
   const open = (): FileConnection => openToRead(path, options);
-  const isLarge = statSync(path).size > MAX_CHECKED_BYTES;
-  return checkForDamage(path, options.kind, () =>
-    inspectContent(path, options, { open, checksPages: !isLarge }),
-  );
+  return checkForDamage(path, options.kind, () => inspectContent(path, options, { open, checksPages }));
 }
 
 /** Opens a file with its log for reading; for writing only if a killed process left a transaction that must be undone. */
@@ -198,26 +214,19 @@ export function openToRead(path: string, options: Pick<OpenOptions, "nativeBindi
 
 /** Checks a file without SQLite: its kind, its schema version, and whether its log belongs to it. */
 export function inspectHead(path: string, kind: FileKind): FileRefusal | undefined {
+  const refuseAs = (reason: FileRefusal["reason"], problem: string): FileRefusal =>
+    refuse(reason, path, { kind, problem });
   // Opening a pipe would block forever.
   const stats = statSync(path);
-  if (!stats.isFile() && !stats.isDirectory())
-    return refuse("foreign", path, { kind, problem: "is not a regular file" });
+  if (!stats.isFile() && !stats.isDirectory()) return refuseAs("foreign", "is not a regular file");
   const header = readPart(path, 0, HEADER_BYTES);
   if (header.length === 0)
-    return refuse("zero_bytes", path, {
-      kind,
-      problem: "is empty: it was truncated, or created by another program",
-    });
-  if (header.subarray(0, 16).toString("latin1") !== SQLITE_MAGIC) {
-    return refuse("foreign", path, { kind, problem: "is not an SQLite database" });
-  }
-  if (header.length < HEADER_BYTES) return refuseDamaged(path, kind, "is truncated");
-  if (header.readInt32BE(APPLICATION_ID_OFFSET) !== kind.applicationId) {
-    return refuse("foreign", path, {
-      kind,
-      problem: `is a database of another program, not a ${kind.name}`,
-    });
-  }
+    return refuseAs("zero_bytes", "is empty: it was truncated, or created by another program");
+  if (header.subarray(0, 16).toString("latin1") !== SQLITE_MAGIC)
+    return refuseAs("foreign", "is not an SQLite database");
+  if (header.length < HEADER_BYTES) return refuseAs("damaged", "is truncated");
+  if (header.readInt32BE(APPLICATION_ID_OFFSET) !== kind.applicationId)
+    return refuseAs("foreign", `is a database of another program, not a ${kind.name}`);
   // The version is checked before the log, because another version may write the log differently.
   const refusal = inspectSchemaVersion(header.readInt32BE(SCHEMA_VERSION_OFFSET), path, kind);
   if (refusal !== undefined) return refusal;
@@ -256,19 +265,17 @@ export function isMalformed(error: unknown): boolean {
   return failure === undefined ? isSqliteError(error) : failure.code === "database_damaged";
 }
 
+type ContentCheck = {
+  readonly open: () => FileConnection;
+  readonly checksPages: boolean;
+  readonly read?: (connection: FileConnection) => void;
+};
+
 /** Opens a database, checks its schema version and, on request, its pages, calls `read` if they are good, and closes it. */
 export function inspectContent(
   path: string,
   options: OpenOptions,
-  {
-    open,
-    checksPages,
-    read,
-  }: {
-    readonly open: () => FileConnection;
-    readonly checksPages: boolean;
-    readonly read?: (connection: FileConnection) => void;
-  },
+  { open, checksPages, read }: ContentCheck,
 ): FileRefusal | undefined {
   const { kind } = options;
   let connection: FileConnection | undefined;

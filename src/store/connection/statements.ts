@@ -1,32 +1,28 @@
 import { camelCase, snakeCase } from "../../core/text.ts";
 
-/** The columns of a table, as parts of its statements. The column of a property `storeId` is `store_id`. */
-type Columns<Row> = {
-  /** For a SELECT: each column, named in camelCase. */
-  readonly select: string;
-  /** For a SELECT: some of the columns, named in camelCase. */
-  readonly pick: (...names: readonly (keyof Row & string)[]) => string;
-  /** For an INSERT: the columns and their values, by name. */
-  readonly values: string;
-  /** The names of all columns, except the columns of these properties. */
-  readonly omit: (...names: readonly (keyof Row & string)[]) => readonly string[];
-};
-
 /** Matches a line of a table's DDL that begins with the name of a column, or a migration that adds a column. */
 const COLUMN = /^ {2}([a-z_]+) +(?:TEXT|INTEGER|REAL|BLOB)\b|ADD COLUMN ([a-z_]+)/gm;
 
-/** The columns of a table, from its DDL, with one line per column, and from the migrations that add columns. */
-export function columnsOf<Row>(table: string, ddl: string): Columns<Row> {
+/**
+ * The columns of a table as parts of its statements, from its DDL, with one line per column, and from the migrations that
+ * add columns. The column of a property `storeId` is `store_id`.
+ */
+export function columnsOf<Row>(table: string, ddl: string) {
   const ownStatements = ddl.split(";\n").filter((text) => / TABLE (\w+)/.exec(text)?.[1] === table);
   const columns = ownStatements.flatMap((text) =>
     Array.from(text.matchAll(COLUMN), ([, createdColumn, addedColumn = ""]) => createdColumn ?? addedColumn),
   );
   const names = columns.map(camelCase);
+  type Names = readonly (keyof Row & string)[];
   return {
+    /** For a SELECT: each column, named in camelCase. */
     select: names.map(selectAs).join(", "),
-    pick: (...wantedNames) => wantedNames.map(selectAs).join(", "),
+    /** For a SELECT: some of the columns, named in camelCase. */
+    pick: (...wantedNames: Names): string => wantedNames.map(selectAs).join(", "),
+    /** For an INSERT: the columns and their values, by name. */
     values: `(${columns.join(", ")}) VALUES (${names.map((name) => `@${name}`).join(", ")})`,
-    omit: (...excludedNames) =>
+    /** The names of all columns, except the columns of these properties. */
+    omit: (...excludedNames: Names): readonly string[] =>
       columns.filter((_, index) => !excludedNames.some((name) => name === names[index])),
   };
 }

@@ -102,12 +102,7 @@ const FAILURES = {
 
 export type StorageFailureCode = keyof typeof FAILURES;
 
-/** A failure that makes files unusable, and the remedy. */
-type StorageFailure = {
-  readonly code: StorageFailureCode;
-  readonly sentence: string;
-  readonly next: string;
-};
+type StorageFailure = Pick<FailureRow, "sentence" | "next"> & { readonly code: StorageFailureCode };
 
 /** A failure, with the message of the system or of SQLite. */
 export type Cause = { readonly failure: StorageFailure; readonly detail: string };

@@ -4,7 +4,6 @@ import type { Connection } from "../connection/connection.ts";
 /** Only lines of refused requests contain this text: all other codes are null, and quotes inside strings are escaped. */
 const REFUSED_TEXT = '"code":"';
 
-/** A refused request in the result of a search. */
 type RefusedLine = Pick<LoggedRequest, "position" | "requestId" | "orderId" | "status" | "code" | "storeAt">;
 
 /** The index of a store: the newest batch that was read, and the newest refused requests, newest first. */

@@ -38,17 +38,9 @@ type RequestFileOptions = Omit<OpenOptions, "kind"> & {
   readonly report?: (sentence: string) => void;
 };
 
-/** Reasons to set a file aside. A file refused for any other reason may be usable later, or by another version. */
-const USELESS_REASONS: ReadonlySet<FileRefusal["reason"]> = new Set<FileRefusal["reason"]>([
-  "zero_bytes",
-  "foreign",
-  "damaged",
-  "database_damaged",
-]);
-
-/** Whether a request log refused for this reason is set aside at its next use. */
+/** Whether a request log refused for this reason is set aside at its next use. Otherwise it may be usable later. */
 export function mustBeSetAside({ reason }: Pick<FileRefusal, "reason">): boolean {
-  return USELESS_REASONS.has(reason);
+  return ["zero_bytes", "foreign", "damaged", "database_damaged"].includes(reason);
 }
 
 /**

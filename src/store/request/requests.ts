@@ -27,7 +27,6 @@ const SELECT_CONTAINING = `SELECT requests FROM request_batches
 export type RequestSearch = {
   /** The position before which the search begins. Default: behind the newest request. */
   readonly before?: number | undefined;
-  /** Maximum number of requests found. */
   readonly limit: number;
   /** Maximum number of requests read. Default: all. */
   readonly maxRead?: number;
@@ -57,7 +56,9 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
   const append = connection.transaction((batches: readonly RequestBatch[], limit: number) => {
     for (const { storeId, requests } of batches) {
       const newestPosition = requests.at(-1)?.position ?? 0;
-      insert.run(storeId, newestPosition, formatLines(requests.slice(-limit)));
+      // JSON has no line breaks inside.
+      const lines = requests.slice(-limit).map((request) => JSON.stringify(request));
+      insert.run(storeId, newestPosition, lines.join("\n"));
       trim.run(storeId, newestPosition - limit);
     }
   });
@@ -112,11 +113,6 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
 
 function searchTextOf(text: string | null): string | null {
   return text === null ? null : JSON.stringify(text);
-}
-
-/** A line of JSON for each request; JSON has no line breaks inside. */
-function formatLines(requests: readonly LoggedRequest[]): string {
-  return requests.map((request) => JSON.stringify(request)).join("\n");
 }
 
 /** Parses the requests of a batch; with a text, only requests that contain it as a JSON string. Skips invalid lines. */

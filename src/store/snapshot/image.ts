@@ -34,12 +34,6 @@ export const SNAPSHOT_FILE: FileKind = {
   filesToMoveAway: "the file",
 };
 
-/** Why bytes cannot be restored as a snapshot. */
-export type SnapshotRefusal = {
-  readonly reason: "foreign" | "damaged" | "newer" | "development_version";
-  readonly message: string;
-};
-
 /** A checked snapshot with this program's schema version, as a database in memory. */
 export type SnapshotImage = SnapshotFacts & {
   readonly connection: FileConnection;
@@ -91,38 +85,27 @@ const FILE_PRAGMAS = [
   "cache_size = -8000",
 ];
 
-/** Writes proof and checksum into the file of a snapshot, reading one part at a time so that other work can run. */
-export async function sealFile(path: string, origin: SnapshotOrigin): Promise<void> {
-  const file = await promises.open(path, "r+");
-  try {
-    const proof = beginProof(origin);
-    await readParts(file, (part, isFirst) => (isFirst ? partsToProve(part) : [part]).forEach(proof.add));
-    await file.write(proof.end(), 0, ORIGIN_PROOF_BYTES, ORIGIN_OFFSET);
-    let checksum = 0;
-    await readParts(file, (part, isFirst) => {
-      checksum = isFirst ? checksumOf(part) : crc32(part, checksum);
-    });
-    const checksumBytes = Buffer.alloc(CHECKSUM_BYTES);
-    checksumBytes.writeUInt32BE(checksum);
-    await file.write(checksumBytes, 0, CHECKSUM_BYTES, CHECKSUM_OFFSET);
-  } finally {
-    await file.close();
-  }
-}
-
 /** The number of bytes read at a time. */
 const PART_BYTES = 1024 * 1024;
 
-async function readParts(
-  file: promises.FileHandle,
-  onPart: (part: Buffer, isFirst: boolean) => void,
-): Promise<void> {
-  const buffer = Buffer.alloc(PART_BYTES);
-  for (let offset = 0; ;) {
-    const { bytesRead } = await file.read(buffer, 0, PART_BYTES, offset);
-    if (bytesRead === 0) return;
-    onPart(buffer.subarray(0, bytesRead), offset === 0);
-    offset += bytesRead;
+/** Writes proof and checksum into the file of a snapshot, reading one part at a time so that other work can run. */
+export async function sealFile(path: string, origin: SnapshotOrigin): Promise<void> {
+  const file = await promises.open(path, "r+");
+  const readRest = (): AsyncIterable<Buffer> =>
+    file.createReadStream({ start: ORIGIN_END, highWaterMark: PART_BYTES, autoClose: false });
+  try {
+    const head = Buffer.alloc(ORIGIN_END);
+    await file.read(head, 0, ORIGIN_END, 0);
+    const proof = beginProof(origin);
+    partsToProve(head).forEach(proof.add);
+    for await (const part of readRest()) proof.add(part);
+    proof.end().copy(head, ORIGIN_OFFSET);
+    let checksum = checksumOf(head);
+    for await (const part of readRest()) checksum = crc32(part, checksum);
+    head.writeUInt32BE(checksum, CHECKSUM_OFFSET);
+    await file.write(head, CHECKSUM_OFFSET, ORIGIN_END - CHECKSUM_OFFSET, CHECKSUM_OFFSET);
+  } finally {
+    await file.close();
   }
 }
 
@@ -153,17 +136,17 @@ function checksumOf(bytes: Buffer): number {
   return crc32(tail, crc32(bytes.subarray(0, CHECKSUM_OFFSET)));
 }
 
-/** Opens a snapshot. Checks kind, bytes, schema, pages, indexes and references; migrates an older snapshot in memory. */
+/** Opens a snapshot, or says why it cannot be restored. Checks kind, bytes, schema, pages, indexes and references; migrates an older snapshot in memory. */
 export function openImage(
   bytes: Uint8Array,
   options: ImageOptions & { readonly isOwn?: boolean },
-): Outcome<SnapshotImage, SnapshotRefusal> {
+): Outcome<SnapshotImage, string> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const header = buffer.subarray(0, HEADER_BYTES);
   if (header.length < HEADER_BYTES || header.toString("latin1", 0, 16) !== SQLITE_MAGIC)
-    return refuseSnapshot("foreign", "it is not a snapshot of checkout");
+    return refuseSnapshot("it is not a snapshot of checkout");
   if (header.readInt32BE(APPLICATION_ID_OFFSET) !== options.kind.applicationId)
-    return refuseSnapshot("foreign", "it is a database of another kind, not a snapshot of checkout");
+    return refuseSnapshot("it is a database of another kind, not a snapshot of checkout");
   if (header.readUInt16BE(WRITE_VERSION_OFFSET) !== 0x0101)
     return refuseDamaged("it was changed by another program");
   let connection: FileConnection | undefined;
@@ -184,18 +167,16 @@ function checkImage(
   connection: FileConnection,
   options: ImageOptions & { readonly isOwn?: boolean },
   bytes: Buffer,
-): Outcome<SnapshotImage, SnapshotRefusal> {
+): Outcome<SnapshotImage, string> {
   const { kind } = options;
   const version = schemaVersion(connection);
   const newestVersion = currentSchemaVersion(kind);
   if (version > newestVersion)
     return refuseSnapshot(
-      "newer",
       `it was written by a newer version of checkout (schema version ${version}; this version supports up to ${newestVersion}); update checkout`,
     );
   if (version < kind.firstVersion)
     return refuseSnapshot(
-      "development_version",
       `it was written by a development version of checkout (schema version ${version}; released versions start at ${kind.firstVersion}); take a new snapshot`,
     );
   if (checksumOf(bytes) !== bytes.readUInt32BE(CHECKSUM_OFFSET))
@@ -260,10 +241,10 @@ function schemaOf(connection: FileConnection): string {
   return JSON.stringify(query.raw().all());
 }
 
-function refuseDamaged(damage: string): Outcome<never, SnapshotRefusal> {
-  return refuseSnapshot("damaged", `it is damaged: ${damage}`);
+function refuseDamaged(damage: string): Outcome<never, string> {
+  return refuseSnapshot(`it is damaged: ${damage}`);
 }
 
-function refuseSnapshot(reason: SnapshotRefusal["reason"], message: string): Outcome<never, SnapshotRefusal> {
-  return { ok: false, refusal: { reason, message } };
+function refuseSnapshot(reason: string): Outcome<never, string> {
+  return { ok: false, refusal: reason };
 }

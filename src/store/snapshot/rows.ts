@@ -14,10 +14,7 @@ export class SnapshotDamage extends Error {
 export type CopiedTable = {
   readonly name: string;
   readonly columns: readonly string[];
-  /** The columns of type INTEGER. */
   readonly integerColumns: readonly string[];
-  /** The columns of its primary key. */
-  readonly keyColumns: readonly string[];
   /** Whether the order in which its rows were created matters. */
   readonly isOrdered: boolean;
   /** The index of the column that numbers the rows of all stores; undefined if there is none. */
@@ -36,7 +33,6 @@ export const EVIDENCE_TABLES: ReadonlySet<string> = new Set([
 /** Decrypts a sealed secret, and encrypts it with another key. */
 export type Resealer = (sealed: SealedSecret) => SealedSecret;
 
-/** The stores whose rows are selected: one, or all. */
 export type RowSelection = { readonly storeId: string } | "all";
 
 type Row = unknown[];
@@ -105,10 +101,6 @@ export function tablesToCopy(connection: Connection): readonly CopiedTable[] {
         name,
         columns: columns.map((column) => column.name),
         integerColumns: columns.flatMap((column) => (column.type === "INTEGER" ? [column.name] : [])),
-        keyColumns: columns
-          .filter(({ pk }) => pk > 0)
-          .toSorted((left, right) => left.pk - right.pk)
-          .map((column) => column.name),
         isOrdered: wr === 0 && !OWNED_TABLES.has(name),
         positionIndex: positionIndex >= 0 && hasSingleKey ? positionIndex : undefined,
       };
@@ -156,19 +148,14 @@ export function selectRows(
   { name, columns, isOrdered }: CopiedTable,
   selection: RowSelection,
 ): IterableIterator<Row> {
-  const whereClause = whereOf(
-    KEPT_CONDITIONS.get(name),
-    selection === "all" ? undefined : storeCondition(name),
-  );
+  const conditions = [
+    KEPT_CONDITIONS.get(name) ?? "true",
+    selection === "all" ? "true" : storeCondition(name),
+  ];
   const [indexClause, order] = isOrdered ? ["NOT INDEXED", "ORDER BY rowid"] : ["", ""];
-  const sql = `SELECT ${columns.join(", ")} FROM ${name} ${indexClause} ${whereClause} ${order}`;
+  const sql = `SELECT ${columns.join(", ")} FROM ${name} ${indexClause} WHERE ${conditions.join(" AND ")} ${order}`;
   const select = statementOf(connection, sql);
   return select.raw().iterate(...(selection === "all" ? [] : [selection.storeId]));
-}
-
-function whereOf(...conditions: readonly (string | undefined)[]): string {
-  const definedConditions = conditions.filter((condition) => condition !== undefined);
-  return definedConditions.length === 0 ? "" : `WHERE ${definedConditions.join(" AND ")}`;
 }
 
 function storeCondition(name: string): string {
@@ -177,7 +164,6 @@ function storeCondition(name: string): string {
   return `${ownership.column} IN (SELECT id FROM ${ownership.owner} WHERE ${storeCondition(ownership.owner)})`;
 }
 
-/** Reads the rows of a table in slices. */
 export function* selectRowsInSteps(
   connection: Connection,
   table: CopiedTable,

@@ -4,7 +4,7 @@ import { currentSchemaVersion, type FileConnection } from "../connection/databas
 import { lazyValue } from "../../core/lazy.ts";
 import type { erasuresTable } from "../erasures.ts";
 import { storageFailureOf, isSqliteError } from "../connection/storage-failure.ts";
-import { hasOrigin, openImage, SNAPSHOT_FILE, type SnapshotImage, type SnapshotRefusal } from "./image.ts";
+import { hasOrigin, openImage, SNAPSHOT_FILE, type SnapshotImage } from "./image.ts";
 import { createSnapshotTaker, type SnapshotSource } from "./take.ts";
 import {
   EVIDENCE_TABLES,
@@ -51,7 +51,7 @@ export function snapshotsTable(connection: FileConnection, options: Options) {
     isOwn: hasOrigin,
 
     /** Opens and checks a snapshot; with fewer checks if this sandbox took it (`isOwn`). The caller closes it. */
-    open: (bytes: Uint8Array, isOwn = false): Outcome<SnapshotImage, SnapshotRefusal> =>
+    open: (bytes: Uint8Array, isOwn = false): Outcome<SnapshotImage, string> =>
       openImage(bytes, { ...options, kind: SNAPSHOT_FILE, isOwn }),
 
     /** Throws `SnapshotConflict` if another store has an id or key of the image, `SnapshotDamage` for impossible rows. */
@@ -68,9 +68,11 @@ function restore(
 ): void {
   // References are checked at the end, when all referenced rows exist.
   connection.pragma("defer_foreign_keys = ON");
-  const positions = new Map(
-    storeIds.map((id) => [id, selection === "all" ? undefined : positionOf(connection, id)]),
-  );
+  // A replaced store keeps its position among the stores.
+  const selectPosition = connection
+    .prepare<[string], number>("SELECT rowid FROM stores WHERE id = ?")
+    .pluck();
+  const positions = selection === "all" ? [] : storeIds.map((id) => [selectPosition.get(id), id] as const);
   for (const id of storeIds) eraseAll(id, "replace");
   for (const id of deletedStoreIds) eraseAll(id, "delete");
   if (selection === "all") connection.exec("DELETE FROM merchants");
@@ -87,7 +89,8 @@ function restore(
     const ErrorClass = DUPLICATE_ERRORS.has(error.code) ? SnapshotConflict : SnapshotDamage;
     throw new ErrorClass(error.message, { cause: error });
   }
-  for (const [id, position] of positions) if (position !== undefined) setPosition(connection, id, position);
+  const updatePosition = connection.prepare("UPDATE stores SET rowid = ? WHERE id = ?");
+  for (const [position, id] of positions) if (position !== undefined) updatePosition.run(position, id);
   notifyChange();
 }
 
@@ -121,13 +124,4 @@ function renumberRows(
     .get();
   const shift = (lastNumber ?? 0) + 1 - Number(rows[0]?.[positionIndex]);
   return rows.map((row) => row.with(positionIndex, Number(row[positionIndex]) + shift));
-}
-
-/** The position of a store among the stores, so that a replaced store keeps it; undefined if there is no such store. */
-function positionOf(connection: Connection, storeId: string): number | undefined {
-  return connection.prepare<[string], number>("SELECT rowid FROM stores WHERE id = ?").pluck().get(storeId);
-}
-
-function setPosition(connection: Connection, storeId: string, position: number): void {
-  connection.prepare("UPDATE stores SET rowid = ? WHERE id = ?").run(position, storeId);
 }

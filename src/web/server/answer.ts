@@ -10,19 +10,17 @@ import { sendStream } from "./stream.ts";
 /** Answers a request that was not read completely, and closes its connection. */
 export type RefuseUnread = (incoming: IncomingMessage, refusal: HttpResponse) => Promise<void>;
 
+type AnswerOptions = {
+  readonly limits: ServerLimits;
+  readonly refuseUnread: RefuseUnread;
+  readonly idleConnections: IdleConnections;
+};
+
 /** Reads the rest of a request, passes it to the service, and sends the answer. */
 export async function answerRequest(
   service: Service,
   entry: PendingRequest,
-  {
-    limits,
-    refuseUnread,
-    idleConnections,
-  }: {
-    readonly limits: ServerLimits;
-    readonly refuseUnread: RefuseUnread;
-    readonly idleConnections: IdleConnections;
-  },
+  { limits, refuseUnread, idleConnections }: AnswerOptions,
 ): Promise<void> {
   const { incoming, response } = entry;
   const input = readBody(incoming, limits);

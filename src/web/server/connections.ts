@@ -20,23 +20,14 @@ export type RequestQueue = {
 };
 
 /** Tracks the idle connections, of which some can be closed to make room for a new one. */
-export type IdleConnections = {
-  readonly add: (socket: Socket) => void;
-  /** Called when a request's headers are complete, while no other request of the connection is in progress. */
-  readonly markReading: (socket: Socket) => void;
-  /** Called when work on a complete request begins. */
-  readonly markBusy: (socket: Socket) => void;
-  /** Called when all requests of the connection are answered. */
-  readonly markIdle: (socket: Socket) => void;
-  readonly remove: (socket: Socket) => void;
-};
+export type IdleConnections = ReturnType<typeof createIdleConnections>;
 
 /**
  * Limits the number of connections. A connection above the limit closes the oldest connection on which no request has
  * finished its headers, otherwise the longest idle connection, otherwise the oldest connection with an incomplete body;
  * if all are busy, the new connection is closed (decision 58).
  */
-export function createIdleConnections(sockets: Set<Socket>, { connections }: ServerLimits): IdleConnections {
+export function createIdleConnections(sockets: Set<Socket>, { connections }: ServerLimits) {
   const newSockets = new Set<Socket>();
   const idleSockets = new Set<Socket>();
   const readingSockets = new Set<Socket>();
@@ -44,7 +35,7 @@ export function createIdleConnections(sockets: Set<Socket>, { connections }: Ser
     for (const group of [sockets, newSockets, idleSockets, readingSockets]) group.delete(socket);
   };
   return {
-    add: (socket) => {
+    add: (socket: Socket): void => {
       const [oldest = socket] =
         sockets.size < connections ? [] : [newSockets, idleSockets, readingSockets].flatMap(firstMember);
       sockets.add(socket);
@@ -53,13 +44,16 @@ export function createIdleConnections(sockets: Set<Socket>, { connections }: Ser
       remove(oldest);
       oldest.destroy();
     },
-    markReading: (socket) => {
+    /** Called when a request's headers are complete, while no other request of the connection is in progress. */
+    markReading: (socket: Socket): void => {
       newSockets.delete(socket);
       idleSockets.delete(socket);
       if (sockets.has(socket)) readingSockets.add(socket);
     },
-    markBusy: (socket) => void readingSockets.delete(socket),
-    markIdle: (socket) => {
+    /** Called when work on a complete request begins. */
+    markBusy: (socket: Socket): void => void readingSockets.delete(socket),
+    /** Called when all requests of the connection are answered. */
+    markIdle: (socket: Socket): void => {
       readingSockets.delete(socket);
       if (sockets.has(socket)) idleSockets.add(socket);
     },

@@ -186,11 +186,9 @@ function attach(server: Server, { service, idleConnections, after, limits, isExp
     void awaitPending(socket).then(async () => {
       // The request was refused already; the rest of its bytes is ignored.
       if (socket.writableEnded && error.code !== "ECONNRESET") return;
-      if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
-      else
-        writeToSocket(socket, await service.refuse({ ...parserError(error), method: "?", target: "?" }), {
-          after,
-        });
+      if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+      const refusal = await service.refuse({ ...parserError(error), method: "?", target: "?" });
+      return writeToSocket(socket, refusal, { after });
     });
   });
 }
@@ -221,13 +219,10 @@ async function close(
   { graceMs, after }: { readonly graceMs: number } & Pick<World, "after">,
 ): Promise<void> {
   after(graceMs, () => sockets.forEach((socket) => socket.destroy()));
-  await Promise.all(
-    servers.map(
-      (server) =>
-        new Promise<void>((resolve) => {
-          server.close(() => resolve());
-          server.closeIdleConnections();
-        }),
-    ),
-  );
+  const closeServer = (server: Server): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve());
+      server.closeIdleConnections();
+    });
+  await Promise.all(servers.map(closeServer));
 }
