@@ -194,13 +194,9 @@ function nameOfRefusal(status: number, codes: readonly ErrorCode[]): string {
   return `Refused${status}${ownCodes.map((code) => upperFirst(camelCase(code))).join("")}`;
 }
 
-function groupByStatus(
-  codes: readonly ErrorCode[],
-): (readonly [status: number, codes: readonly ErrorCode[]])[] {
-  const statuses = [...new Set(codes.map((code) => ERRORS[code].status))];
-  return statuses
-    .toSorted((left, right) => left - right)
-    .map((status) => [status, codes.filter((code) => ERRORS[code].status === status)]);
+function groupByStatus(codes: readonly ErrorCode[]): [status: number, codes: readonly ErrorCode[]][] {
+  const groups = Map.groupBy(codes, (code) => ERRORS[code].status);
+  return [...groups].toSorted(([left], [right]) => left - right);
 }
 
 function describeRefusal(status: number, codes: readonly ErrorCode[]): Json {
