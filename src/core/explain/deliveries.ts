@@ -2,14 +2,8 @@ import { COLON, COMMA, SEMICOLON, type Translator } from "../language.ts";
 import { partWords } from "../fact.ts";
 import { excerpt } from "../text.ts";
 import { toIso } from "../clock.ts";
-import {
-  causeText,
-  holdingFault,
-  isSuccess,
-  receivedText,
-  type StoryDelivery,
-  type StoryAttempt,
-} from "./delivery.ts";
+import { causeText, holdingFault, receivedText, type StoryDelivery, type StoryAttempt } from "./delivery.ts";
+import { isSuccess } from "./delivery-causes.ts";
 import { textOfParts, type LinePart, type PendingEntry, type StoryEntry } from "./explanation.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
@@ -254,7 +248,7 @@ function attemptEntries(
       status,
       error,
       ms,
-      ...attemptText(attempt, { previousAttempt: attempts[index - 1], endpointLabel }, context),
+      ...attemptText(attempt, attempts[index - 1], { ...context, endpointLabel }),
     };
   });
 }
@@ -262,14 +256,11 @@ function attemptEntries(
 /** The time since the previous attempt, the result, and the cause, or the words that the cause is the same. */
 function attemptText(
   attempt: StoryAttempt,
-  {
-    previousAttempt,
-    endpointLabel,
-  }: { readonly previousAttempt: StoryAttempt | undefined; readonly endpointLabel: string | undefined },
-  context: LineContext,
+  previousAttempt: StoryAttempt | undefined,
+  context: LineContext & { readonly endpointLabel: string | undefined },
 ): ReturnType<typeof textOfParts> {
   const { number, startedAt } = attempt;
-  const { say } = context;
+  const { say, endpointLabel } = context;
   const delayText =
     previousAttempt === undefined
       ? ""
