@@ -85,7 +85,6 @@ export function changeEventIn(
   return eventBodyIn(dialect, JSON.stringify({ ...fields, ...change(fields) }));
 }
 
-/** Whether the body of an event has the field. */
 export function hasField(dialect: Dialect | undefined, field: string): boolean {
   return dialect?.event_fields?.[field] !== null;
 }

@@ -10,7 +10,6 @@ const MAX_STEPS = 400;
 const MAX_PAGE_LENGTH = 1000;
 /** The longest lease of a drill, in milliseconds: an hour more than the longest timeout of a command. */
 const MAX_LEASE_MS = 25 * 3_600_000;
-/** Maximum number of requests that are sent at the same moment. */
 const MAX_POSTS = 100;
 /** Maximum number of header lines of a request to an endpoint, and of characters of its body in base64. */
 const MAX_HEADERS = 20;
@@ -33,7 +32,6 @@ const postedRequest = z.strictObject({
 const postedAnswer = z.object({
   url: z.string(),
   milliseconds: wholeNumber(0),
-  /** The status of the answer; null if there was no answer. */
   status: z.nullable(z.int()),
   body: z.string(),
   retryAfter: z.nullable(z.string()),
