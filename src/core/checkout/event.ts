@@ -18,22 +18,15 @@ export type CheckoutEvent = {
 };
 
 export function createEvent(
-  {
-    id,
-    checkout,
-    sequence,
-    previousStatus,
-    checkoutJson,
-  }: {
-    readonly id: string;
+  input: Pick<CheckoutEvent, "id" | "sequence"> & {
     readonly checkout: Checkout;
     readonly previousStatus: Status | null;
-    readonly sequence: number;
     /** The bytes of the checkout, as in answers. */
     readonly checkoutJson: string;
   },
   now: number,
 ): CheckoutEvent {
+  const { id, sequence, checkout, previousStatus, checkoutJson } = input;
   const { storeId, id: checkoutId, object, status } = checkout;
   const type = `${object}.${status}` as const;
   return withBody({ id, storeId, checkoutId, type, sequence, createdAt: now }, previousStatus, checkoutJson);
