@@ -119,14 +119,9 @@ export function parseControlResult<Name extends OperationName>(
   result: OutboundResult,
 ): ControlResult<AnswerOf<Name>> {
   if (!result.ok && result.failure === "aborted") return { end: "interrupted" };
-  return result.ok ? readAnswer(target, name, result) : { end: "unreachable", message: result.message };
-}
-
-function readAnswer<Name extends OperationName>(
-  { version, onOtherVersion, onInstance }: ControlTarget,
-  name: Name,
-  { status, headers, body }: Extract<OutboundResult, { ok: true }>,
-): ControlResult<AnswerOf<Name>> {
+  if (!result.ok) return { end: "unreachable", message: result.message };
+  const { version, onOtherVersion, onInstance } = target;
+  const { status, headers, body } = result;
   const answer = parseJson(body);
   const sandboxVersion = headers[VERSION_HEADER.toLowerCase()];
   const value = decodeAnswer(name, answer, status === 200 && sandboxVersion === version);

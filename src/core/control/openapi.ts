@@ -92,7 +92,7 @@ const SECURITY_SCHEMES: Json = {
 /** The schema names of each operation's request and answer; the name of a query is used only in this file. */
 const BODY_NAMES = Object.fromEntries(
   OPERATION_NAMES.map((name) => [name, nameBodies(name)] as const),
-) as Readonly<Record<OperationName, BodyNames>>;
+) as Readonly<Record<OperationName, ReturnType<typeof nameBodies>>>;
 const SCHEMAS = allSchemas();
 
 /** An OpenAPI 3.1 document, derived from the router's table (decision 43). */
@@ -242,9 +242,7 @@ function upperFirst(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
-type BodyNames = { readonly request: string; readonly response: string };
-
-function nameBodies(name: OperationName): BodyNames {
+function nameBodies(name: OperationName) {
   const { request, answer, isBare } = CONTROL_OPERATIONS[name];
   const answerShape = isBare ? answer : z.object({ ok: z.literal(true), requestId: z.uuid(), data: answer });
   const title = upperFirst(name);

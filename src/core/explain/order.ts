@@ -49,7 +49,8 @@ export function mergeChains<Subject>(
       comesBefore(head.line, earliest.line) ? head : earliest,
     );
     const { line, index } = earliestHead;
-    if (line.entry.at < time) lines.push({ entry: clockMovedBackEntry(line.entry.at, say) });
+    if (line.entry.at < time)
+      lines.push({ entry: plainEntry("clock", line.entry.at, { text: say(EXPLAIN_SENTENCES.setBack) }) });
     time = line.entry.at;
     mergedLines.add(line);
     lines.push(line);
@@ -63,10 +64,6 @@ export function mergeChains<Subject>(
 function comesBefore(left: OrderableLine<unknown>, right: OrderableLine<unknown>): boolean {
   const difference = left.entry.at - right.entry.at || RANKS.indexOf(left.rank) - RANKS.indexOf(right.rank);
   return difference < 0;
-}
-
-function clockMovedBackEntry(at: number, say: Translator): StoryEntry {
-  return plainEntry("clock", at, { text: say(EXPLAIN_SENTENCES.setBack) });
 }
 
 /** An entry without a status and a duration. */

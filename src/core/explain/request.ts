@@ -103,10 +103,12 @@ function missingCheckoutText(
   return checkout === undefined && hadCheckout ? say(EXPLAIN_SENTENCES.checkoutGone) : "";
 }
 
-type RefusalParts = Pick<Explanation, "fact" | "field" | "expected" | "received" | "next">;
-
 /** The parts of a refusal: from its fact and its code; from its message if an older version logged it. */
-function partsOf(request: RefusedRequest, check: RefusalCheck, say: Translator): RefusalParts {
+function partsOf(
+  request: RefusedRequest,
+  check: RefusalCheck,
+  say: Translator,
+): ReturnType<typeof olderParts> {
   const { told, message } = request;
   if (told === undefined) return olderParts(message, check, say);
   const parts = isRefusalFact(told) ? factParts(told) : undefined;

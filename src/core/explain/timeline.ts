@@ -63,9 +63,7 @@ export type StoryLine = {
   readonly deliveryLines: readonly DeliveryLine[];
 };
 
-/** The subject of a line that can show more than its text. */
-type LineSubject = Pick<StoryLine, "request" | "event">;
-type OrderedLine = OrderableLine<LineSubject>;
+type OrderedLine = OrderableLine<Pick<StoryLine, "request" | "event">>;
 
 /** Maximum length of a key or a differing value in a line. */
 const MAX_SHOWN_CHARACTERS = 40;
