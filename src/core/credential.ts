@@ -13,7 +13,6 @@ export type Credential = {
   readonly scopes: readonly Scope[];
 };
 
-/** Number of random bytes in a key: 160 bits. */
 export const API_KEY_RANDOM_BYTES = 20;
 
 const TEST_PREFIX = "svc_test_";

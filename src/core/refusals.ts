@@ -264,7 +264,6 @@ export type FactWithoutValues = {
 
 const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>(Object.entries(REFUSALS));
 
-/** Refuses by a fact, whose row has the code and the message. */
 export function refuseFact<Name extends FactName>(
   fact: Name,
   values: ValuesOf<Name>,

@@ -16,7 +16,6 @@ import type { Identities, StoreIdentity } from "./store/identities.ts";
 import { restoreInto, takeSnapshotOf } from "./store/snapshots.ts";
 import type { Checkout, Checkouts, Clock, Endpoint, Endpoints, Store, StoreEnv, Timeline } from "./types.ts";
 
-/** The values that all handles of a sandbox's stores share. */
 type SharedParts = {
   readonly calls: Calls;
   readonly receivers: Receivers;

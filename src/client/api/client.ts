@@ -14,10 +14,7 @@ import { sendWithRetries, type ApiRequest, type Exchange, type ExchangeOptions }
 export type ServiceTarget = {
   /** The URL with the version segment, without a trailing slash: `http://127.0.0.1:4242/v1`. */
   readonly baseUrl: string;
-  /**
-   * Returns the base URL of a sandbox, whose port can change; undefined while the sandbox is stopped, because no other
-   * server may get the API key.
-   */
+  /** The base URL of a sandbox, whose port can change; undefined while it is stopped: no other server may get the key. */
   readonly locate?: () => string | undefined;
   readonly apiKey: string;
   /** The proxy for requests to the service, with user name and password. Default: none. */

@@ -43,10 +43,7 @@ type RegistrationState = RegistrationOptions & {
   readonly leaveController: AbortController;
 };
 
-/**
- * Connects a listener on this machine to the sandbox that `locate` finds at each call. The endpoint stays the same even
- * if the addresses change.
- */
+/** Connects a listener to the sandbox that `locate` finds at each call; its endpoint stays the same at a new address. */
 export function createRegistration(world: RegistrationState["world"], options: RegistrationOptions) {
   const firstRegistration = Promise.withResolvers<void>();
   const registration: RegistrationState = {

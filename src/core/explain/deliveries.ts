@@ -130,10 +130,7 @@ function isPending(delivery: StoryDelivery): boolean {
   return state === "due" && !isHeld && hold === undefined && hasTime && !attempts.some(isInFlight);
 }
 
-/**
- * Text of a delivery that endpoints can share in one line: accepted at the first attempt, or not sent yet. Null if the
- * endpoint needs its own line.
- */
+/** Text that endpoints can share in one line: accepted at the first attempt, or not sent yet; null if there is none. */
 function sharedText(list: readonly StoryDelivery[], context: DeliveryContext): string | null {
   const [delivery, secondDelivery] = list;
   if (delivery === undefined || secondDelivery !== undefined || delivery.cause !== "event") return null;

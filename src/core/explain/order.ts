@@ -26,9 +26,7 @@ export type OrderableLine<Subject> = {
   readonly predecessor?: OrderableLine<Subject> | undefined;
 };
 
-/**
- * Merges ordered chains by time; if all chains continue with earlier times, a line says that the clock was set back.
- */
+/** Merges ordered chains by time; if all continue with earlier times, a line says that the clock was set back. */
 export function mergeChains<Subject>(
   chains: readonly (readonly OrderableLine<Subject>[])[],
   say: Translator,

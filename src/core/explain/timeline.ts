@@ -69,14 +69,11 @@ type OrderedLine = OrderableLine<Pick<StoryLine, "request" | "event">>;
 const MAX_SHOWN_CHARACTERS = 40;
 
 /** The deliveries of an event follow the event; pending entries are soonest first. */
-export function timelineOf(
-  story: StoryMaterial,
-  say: Translator = english,
-): Pick<Explanation, "entries" | "pending"> {
-  const entries = storyLines(story, say).flatMap(({ entry, deliveryLines }) =>
+export function timelineOf(story: StoryMaterial): Pick<Explanation, "entries" | "pending"> {
+  const entries = storyLines(story).flatMap(({ entry, deliveryLines }) =>
     [entry].concat(deliveryLines.map((line) => line.entry)),
   );
-  return { entries, pending: pendingOf(story, say) };
+  return { entries, pending: pendingOf(story) };
 }
 
 /** The lines of a story with their subjects, for pages that show more than the text. */

@@ -3,9 +3,7 @@ export type LogUpdates<Item> = { readonly items: readonly Item[]; readonly next:
 
 /** The source of a log: reads the items, and notifies readers of writes. */
 export type LogUpdateSource<Item> = {
-  /**
-   * Opens a reader: its first call returns all items, each later call the items that are new or may have changed since.
-   */
+  /** Opens a reader, which returns all items, and at later calls the items that are new or may have changed since. */
   readonly open: () => () => Promise<readonly Item[]>;
   /** Calls `onWrite` when something is written, until the returned function is called. */
   readonly follow: (onWrite: () => void) => () => void;
@@ -17,10 +15,7 @@ type FollowedLog<Item> = {
   readonly leave: () => void;
 };
 
-/**
- * Follows a log for all its waits together: after a write, the log is read once for all of them, and without a wait it
- * is not read.
- */
+/** Follows a log for all its waits together: it is read once after a write, and without a wait not at all. */
 export function createLogUpdates<Item>(source: LogUpdateSource<Item>): {
   /** Adds a wait, which receives all existing items and then new ones, until `leave` is called. */
   readonly join: () => { readonly all: Promise<LogUpdates<Item>>; readonly leave: () => void };

@@ -16,7 +16,6 @@ export type LogSource<Item> = LogUpdateSource<Item> &
     readonly isClosed: () => boolean;
     /** The strings by which `waitFor` matches an item. */
     readonly names: (item: Item) => readonly (string | null)[];
-    /** Formats an item as a line of an error message. */
     readonly line: (item: Item) => string;
   };
 

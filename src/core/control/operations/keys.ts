@@ -48,7 +48,6 @@ export const keyOperations = {
       z.extend(keyEntry, {
         storeId: z.uuid(),
         revokedAt: moment,
-        /** The number of active keys that remain in the store. */
         keysLeft: wholeNumber(0),
       }),
   }),

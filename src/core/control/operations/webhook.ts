@@ -10,7 +10,6 @@ import { SECRET_PATTERN } from "../../text.ts";
 import { TARGET_SCHEMA } from "../../webhook/target.ts";
 import { storeOperation } from "../operation.ts";
 
-/** Default overlap of a rotation, in milliseconds: a day. */
 export const DEFAULT_OVERLAP_MS = 24 * 3_600_000;
 /** The longest time that one request waits for events, or for the change of an endpoint, in milliseconds. */
 export const MAX_EVENT_WAIT_MS = 20_000;
