@@ -1,4 +1,5 @@
 import { EVENT_TYPES } from "../core/checkout/event-types.ts";
+import { headerPairs } from "../core/network/headers.ts";
 import type { VerifyInput } from "../core/webhook/signature.ts";
 import { verifyWebhook } from "../core/webhook/verify.ts";
 import { createWriteSignals } from "../sandbox/runtime/write-signals.ts";
@@ -163,9 +164,7 @@ function createReceived(
   verification: Omit<VerifyInput, "rawBody" | "headers">,
 ): Received {
   const verdict = verifyWebhook({ rawBody: body, headers: rawHeaders, ...verification });
-  const pairs = rawHeaders.flatMap((name, index) =>
-    index % 2 === 0 ? [[name.toLowerCase(), rawHeaders[index + 1] ?? ""] as const] : [],
-  );
+  const pairs = headerPairs(rawHeaders).map(([name, value]) => [name.toLowerCase(), value] as const);
   return {
     verified: verdict.ok,
     problem: verdict.ok ? null : verdict.code,

@@ -1,4 +1,4 @@
-// The likely causes of failed attempts, as codes with values. Their sentences: core/explain/delivery-sentences.ts; the
+// The likely causes of failed attempts, as codes. Their sentences: core/explain/delivery-sentences.ts; the
 // sources of the facts: web/failure.ts and core/network/connection-fault.ts.
 import { fillPair } from "../fact.ts";
 import type { Words } from "../language.ts";
@@ -19,7 +19,6 @@ export type AttemptOutcome = {
 
 export type LikelyCause = {
   readonly code: string;
-  readonly values: readonly string[];
   readonly cause: Words;
   readonly next: string;
 };
@@ -108,5 +107,5 @@ export function isSuccess(status: number | null): boolean {
 
 function causeWithCode(code: CauseCode | "other", ...values: string[]): LikelyCause {
   const { text, next } = DELIVERY_CAUSES.get(code) ?? OTHER_CAUSE;
-  return { code, values, cause: fillPair(text, Object.fromEntries(values.entries())), next };
+  return { code, cause: fillPair(text, Object.fromEntries(values.entries())), next };
 }

@@ -50,8 +50,7 @@ export type CauseMaterial = AttemptOutcome & Pick<StoryAttempt, "fault">;
 export function likelyCause({ fault, ...attempt }: CauseMaterial): LikelyCause | undefined {
   const { status, error } = attempt;
   if (fault === null || (error === null && status === null) || isSuccess(status)) return causeOf(attempt);
-  const cause = EXPLAIN_SENTENCES.injected(fault);
-  return { code: "injected", values: [fault], cause, next: "checkout faults list" };
+  return { code: "injected", cause: EXPLAIN_SENTENCES.injected(fault), next: "checkout faults list" };
 }
 
 /** The text that an attempt received: from its answer, otherwise from its error; undefined if there is none. */

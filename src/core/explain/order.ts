@@ -60,8 +60,7 @@ export function mergeChains<Subject>(
 }
 
 function comesBefore(left: OrderableLine<unknown>, right: OrderableLine<unknown>): boolean {
-  const difference = left.entry.at - right.entry.at || RANKS.indexOf(left.rank) - RANKS.indexOf(right.rank);
-  return difference < 0;
+  return (left.entry.at - right.entry.at || RANKS.indexOf(left.rank) - RANKS.indexOf(right.rank)) < 0;
 }
 
 /** An entry without a status and a duration. */
