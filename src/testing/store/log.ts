@@ -25,7 +25,7 @@ const MAX_LINES = 20;
 /** A log that is read when it is needed. `waitFor` reads it again only after a write. */
 export function createLog<Item>(source: LogSource<Item>): Log<Item> {
   const { world, open, noun, isClosed, names, line } = source;
-  const logUpdates = createLogUpdates(source);
+  const joinUpdates = createLogUpdates(source);
   const matcher = (match: Parameters<Log<Item>["waitFor"]>[0]): ((item: Item) => boolean) => {
     if (typeof match === "string") {
       checkMatchText(match, source);
@@ -56,7 +56,7 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
         (count === 1 ? items : await open()()).filter(matches)[count - 1];
       const controller = new AbortController();
       const timeout = world.sleep(timeoutMs, controller.signal).then(() => undefined);
-      const { all, leave } = logUpdates.join();
+      const { all, leave } = joinUpdates();
       try {
         for (
           let updates: LogUpdates<Item> | undefined = await all;
