@@ -152,6 +152,8 @@ const EXEMPT: Readonly<Record<string, RegExp>> = {
 const PACKAGED: readonly string[] = [
   "webhooks.ts",
   "testing/testing.ts",
+  // Their types are the types of the kit.
+  ...["types", "config-types", "fault-types", "explore/types"].map((name) => `testing/${name}.ts`),
   "hosted/worker.ts",
   // The build makes the schema of the package from this file.
   "cli/output/schema.ts",

@@ -26,8 +26,17 @@ export function typesOf(folder: string, parts: TypeFiles): string {
       .replaceAll(/^(?:import .*|export \{\};)\n/gm, "")
       .replaceAll(CITATION, "");
     return part === parts.at(-1)
-      ? text.replaceAll(/^(export .*) from ".*";$/gm, "$1;")
+      ? nameExports(text, folder, part).replaceAll(/^(export .*) from ".*";$/gm, "$1;")
       : text.replaceAll(/^export /gm, "");
   });
   return texts.join("");
+}
+
+/** Replaces `export type *` by the names of the types that the file exports. */
+function nameExports(text: string, folder: string, part: string): string {
+  return text.replaceAll(/^export type \* from "(.*)\.ts";$/gm, (_, path: string) => {
+    const exported = typesIn(folder, join(dirname(part), path));
+    const names = Array.from(exported.matchAll(/^export (?:type|interface) (\w+)/gm), ([, name]) => name);
+    return `export type { ${names.join(", ")} };`;
+  });
 }

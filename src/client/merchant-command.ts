@@ -5,12 +5,10 @@ import { printable, printableLiteral, redactSecrets } from "../core/text.ts";
 import type { ShellCommand, ShellResult, World } from "../world.ts";
 import { refuseFact } from "../core/refusals.ts";
 
-type CommandSubject = { readonly orderId: string; readonly id?: string };
-
 /** A merchant's command line as typed; nothing is inserted into it. */
 type MerchantCommand = ShellCommand & {
   /** The ids that the command gets as `CHECKOUT_ORDER_ID` and `CHECKOUT_SESSION_ID`. */
-  readonly subject?: CommandSubject;
+  readonly subject?: { readonly orderId: string; readonly id?: string };
 };
 
 /**

@@ -1,7 +1,6 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { accept, type Outcome } from "./outcome.ts";
-import { refuseFact } from "./refusals.ts";
-import { KEY_FAULTS } from "./refusals.ts";
+import { KEY_FAULTS, refuseFact } from "./refusals.ts";
 
 /** The scopes of API keys (decision 15). */
 export const SCOPES = ["orders:write", "checkout_sessions:write", "checkout_sessions:read"] as const;
@@ -14,7 +13,6 @@ export type Credential = {
   readonly scopes: readonly Scope[];
 };
 
-/** Number of random bytes in a key: 160 bits. */
 export const API_KEY_RANDOM_BYTES = 20;
 
 const TEST_PREFIX = "svc_test_";

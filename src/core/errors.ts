@@ -107,10 +107,8 @@ export type ErrorCode = keyof typeof ERRORS;
 
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[];
 
-export function errorRow(code: string): ErrorRow | undefined {
-  return isErrorCode(code) ? ERRORS[code] : undefined;
-}
+const ROWS: ReadonlyMap<string, ErrorRow> = new Map(Object.entries(ERRORS));
 
-function isErrorCode(code: string): code is ErrorCode {
-  return Object.hasOwn(ERRORS, code);
+export function errorRow(code: string): ErrorRow | undefined {
+  return ROWS.get(code);
 }

@@ -4,7 +4,6 @@ export type Language = (typeof LANGUAGES)[number];
 
 export type Words = readonly [english: string, chinese: string];
 
-/** Punctuation between texts. */
 export const COMMA: Words = [", ", "，"];
 export const COLON: Words = [": ", "："];
 export const SEMICOLON: Words = ["; ", "；"];

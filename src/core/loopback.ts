@@ -14,12 +14,13 @@ export type AllowedHosts = { readonly names: ReadonlySet<string>; readonly flag:
 /** The names of a server on a port, and the names that the user allowed with a flag: `HOST` or `HOST:PORT`. */
 export function allowedHosts(
   port: number,
-  {
-    flag,
-    hosts,
-    ownNames = LOOPBACK_NAMES,
-  }: { readonly flag: string; readonly hosts: readonly string[]; readonly ownNames?: readonly string[] },
+  options: {
+    readonly flag: string;
+    readonly hosts: readonly string[];
+    readonly ownNames?: readonly string[];
+  },
 ): AllowedHosts {
+  const { flag, hosts, ownNames = LOOPBACK_NAMES } = options;
   const addedNames = hosts.flatMap((host) => (/:\d+$/.test(host) ? [host] : [host, `${host}:${port}`]));
   const names = [...ownNames.map((own) => `${own}:${port}`), ...addedNames.map((name) => name.toLowerCase())];
   return { flag, names: new Set(names) };

@@ -9,24 +9,21 @@ import { SANDBOX_REFUSALS } from "./refusals/sandbox.ts";
 import { WEBHOOK_REFUSALS } from "./refusals/webhook.ts";
 import { SECRET_DESCRIPTION as A_SECRET, SECRET_DESCRIPTION_ZH as A_SECRET_ZH } from "./text.ts";
 
+/** The message of v1, byte for byte; in both languages where a page can show it. */
+type Message = string | Words;
+
 /** A sentence with `{names}` of values, and its parts for `explain`. Default of a part: the value of the same name. */
-type Row = {
-  readonly code: ErrorCode;
+type Sentence = {
   readonly field?: string;
   readonly received?: string;
   /** The command that helps. Default: the commands for the code. */
   readonly next?: string;
 } & (
-  | {
-      /** The message of v1, byte for byte; in both languages where a page can show it. */
-      readonly text: string | Words;
-      readonly expected?: Words;
-    }
-  | {
-      /** The expected value, with which the message begins; the message ends with the received value. */
-      readonly expected: Words;
-    }
+  | { readonly text: Message; readonly expected?: Words }
+  /** The message begins with the expected value, and ends with the received value. */
+  | { readonly expected: Words }
 );
+type Row = Sentence & { readonly code: ErrorCode };
 
 /** Why a text is not a usable API key, as the second half of a sentence. */
 export const KEY_FAULTS = {
@@ -41,22 +38,201 @@ const EXPECTED_PRICE = [
 ] as const;
 const NO_SECRET_WORDS = [`{field} must be free of ${A_SECRET}`, `{field} 不得包含 ${A_SECRET_ZH}`] as const;
 
-/** Converts texts by code and name to rows by name. */
-function rowsOf<Table extends Readonly<Record<string, Readonly<Record<string, string | Words>>>>>(
+/** In the order of the checks (decision 3) within each code. */
+const V1_REFUSALS = {
+  invalid_request: {
+    http_version: { expected: ["HTTP/1.1 was expected", "应为 HTTP/1.1"] },
+    transfer_coding: "the only supported transfer coding is chunked",
+    invalid_http: "the request is not valid HTTP/1.1: {reason}",
+    expectation: { expected: ["Expect may only be 100-continue", "Expect 只能为 100-continue"] },
+    no_path: { expected: ["the request target must be a path", "请求目标应为路径"] },
+    host_lines: { expected: ["exactly one Host header was expected", "应有且只有一个 Host 请求头"] },
+  },
+  headers_too_large: {
+    header_lines: "a request may have at most {most} header lines",
+    head_bytes: "the request line and headers may have at most {most} bytes",
+    head_overflow: "the request line and headers are too large for this server",
+  },
+  body_too_large: { body_too_large: "a body may have at most {most} bytes" },
+  request_timeout: {
+    request_timeout: "the whole request must arrive within {seconds} s, its headers within {headSeconds} s",
+  },
+  host_not_allowed: {
+    host_not_allowed: `${HOST_TEXT} HOST adds it where the server is started`,
+    host_port_not_allowed: `${HOST_TEXT} HOST:PORT adds it where the server is started; HOST without a port allows no port, or the server's port`,
+  },
+  origin_not_allowed: {
+    origin_not_allowed: {
+      text: "this API is for servers, not for pages in a browser; got Origin {origin}",
+      received: "Origin {origin}",
+    },
+  },
+  not_found: { unknown_path: ["{owner} has no {received}", "{chinese}没有 {received}"] },
+  method_not_allowed: {
+    method_not_allowed: {
+      text: ["{path} takes {methods}; got {received}", "{path} 只接受 {methods}；收到 {received}"],
+      expected: ["{path} takes {methods}", "{path} 只接受 {methods}"],
+    },
+  },
+  credential_missing: { credential_missing: "the header Authorization: Bearer <API key> is missing" },
+  credential_invalid: {
+    credential_lines: "one Authorization header was expected; got {received}",
+    not_bearer: "Authorization must be: Bearer <API key>",
+    not_a_key: `the API key ${KEY_FAULTS.not_a_key}`,
+    mistyped_key: `the API key ${KEY_FAULTS.mistyped_key}`,
+    unknown_key: "the API key is unknown here, or was revoked",
+  },
+  rate_limited: {
+    rate_limited: "more than {perSecond} requests a second with this API key; try again in {seconds} s",
+    too_many_requests: "too many requests with this API key; try again in {seconds} s",
+  },
+  environment_not_allowed: {
+    environment_not_allowed: "v1 accepts only test credentials, even after production was approved",
+  },
+  production_approval_missing: {
+    production_approval_missing:
+      "live credentials need production approval, and v1 accepts only test credentials",
+  },
+  scope_missing: {
+    scope_missing: {
+      text: "this operation needs the scope {scope}; the API key has: {granted}",
+      expected: ["the scope {scope}", "权限范围 {scope}"],
+      received: "the API key has: {granted}",
+    },
+  },
+  unknown_parameter: {
+    query: { expected: ["v1 has no query parameters", "v1 没有查询参数"] },
+    unknown_parameter: {
+      text: "{received} is not a field of this request; fields: {fields}",
+      expected: ["fields: {fields}", "字段：{fields}"],
+    },
+  },
+  unsupported_content_type: {
+    content_type: {
+      expected: ["Content-Type must be application/json", "Content-Type 应为 application/json"],
+    },
+    content_encoding: {
+      expected: ["the body must have no Content-Encoding", "请求体不得使用 Content-Encoding"],
+    },
+  },
+  invalid_json: { invalid_json: "the body is not strict JSON: {received}" },
+  invalid_parameter: {
+    inexact_number: {
+      text: '"{field}" has the number {received}, which cannot be kept exactly; integers may reach ±9007199254740991',
+      expected: ["integers may reach ±9007199254740991", "整数的绝对值至多 9007199254740991"],
+    },
+    no_object: { expected: ["the body must be a JSON object", "请求体应为 JSON 对象"] },
+    invalid_parameter: { expected: ["{field} must be {form}", "{field} must be {form}"] },
+    field_with_secret: {
+      text: `{field} must be free of ${A_SECRET}`,
+      expected: NO_SECRET_WORDS,
+    },
+    field_with_token: {
+      text: [`{field} must not contain ${A_SECRET}`, `{field} 不得包含 ${A_SECRET_ZH}`],
+      expected: NO_SECRET_WORDS,
+    },
+    fault_secret: [`must not contain ${A_SECRET}`, `不得包含 ${A_SECRET_ZH}`],
+    unknown_price: {
+      text: `${EXPECTED_PRICE[0]}; got {price}, which is not in its catalog: see checkout prices list`,
+      field: "price_id",
+      expected: EXPECTED_PRICE,
+      received: "{price}, which is not in its catalog",
+      next: "checkout prices list",
+    },
+    retired_price: {
+      text: `${EXPECTED_PRICE[0]}; got {price}, which is retired: choose another one from checkout prices list`,
+      field: "price_id",
+      expected: EXPECTED_PRICE,
+      received: "{price}, which is retired",
+      next: "checkout prices list",
+    },
+    unapproved_price: {
+      text: `${EXPECTED_PRICE[0]}; got {price}, which is not approved: see checkout admin approve-price`,
+      field: "price_id",
+      expected: EXPECTED_PRICE,
+      received: "{price}, which is not approved",
+      next: "checkout admin approve-price",
+    },
+  },
+  idempotency_key_missing: {
+    idempotency_key_missing:
+      "a create needs the header Idempotency-Key with 8 to 128 printable ASCII characters; use the same key when you retry",
+  },
+  idempotency_key_invalid: {
+    key_lines: {
+      expected: ["one Idempotency-Key header was expected", "应有且只有一个 Idempotency-Key 请求头"],
+    },
+    key_with_secret: `Idempotency-Key must not contain ${A_SECRET}`,
+    key_form: {
+      expected: [
+        "Idempotency-Key must have 8 to 128 printable ASCII characters",
+        "Idempotency-Key 应为 8 到 128 个可打印 ASCII 字符",
+      ],
+    },
+  },
+  conflicting_parameters: {
+    conflicting_parameters: {
+      text: "price_id already sets amount, currency and payment method; leave out {fields}, or leave out price_id",
+      field: "price_id",
+      expected: ["leave out {fields}, or leave out price_id", "去掉 {fields}，或去掉 price_id"],
+    },
+  },
+  missing_parameter: { missing_parameter: "{field} is required: {form}" },
+  invalid_session_id: {
+    invalid_session_id: { expected: ["the session id must be a UUID", "会话 ID 应为 UUID"] },
+  },
+  session_not_found: {
+    session_not_found: "this store has no checkout session or order with the id {received}",
+  },
+  idempotency_key_reused: {
+    idempotency_key_reused:
+      "Idempotency-Key {key} was used for another request; a retry must repeat path and body, a new request needs a new key",
+  },
+  store_inactive: {
+    store_inactive: {
+      text: "store {store} is not active, so it cannot open a checkout",
+      received: "store {store} is not active",
+    },
+  },
+  capability_missing: {
+    capability_missing: {
+      text: "{field} {received} is not active for this store; active: {active}",
+      expected: ["active: {active}", "已启用：{active}"],
+    },
+  },
+  order_conflict: {
+    order_conflict: {
+      text: "order_id {order} already has the {object} {id} with status {status}; a new one can be created only after that one failed, was cancelled or expired",
+      received: "the {object} {id} with status {status}",
+    },
+  },
+} as const;
+
+/** Converts sentences by code and name to rows by name. */
+function rowsOf<Table extends Readonly<Record<string, Readonly<Record<string, Message | Sentence>>>>>(
   table: Table,
 ): RowsOf<Table> {
-  const rows = Object.entries(table).flatMap(([code, texts]) =>
-    Object.entries(texts).map(([name, text]) => [name, { code, text }] as const),
+  const rows = Object.entries(table).flatMap(([code, sentences]) =>
+    Object.entries(sentences).map(([name, sentence]) => [
+      name,
+      { code, ...(isMessage(sentence) ? { text: sentence } : sentence) },
+    ]),
   );
   return Object.fromEntries(rows) as RowsOf<Table>;
 }
 
+function isMessage(sentence: Message | Sentence): sentence is Message {
+  return typeof sentence === "string" || Array.isArray(sentence);
+}
+
 type RowsOf<Table> = {
-  [Entry in EntriesOf<Table> as Entry[1]]: { readonly code: Entry[0]; readonly text: Entry[2] };
+  [Entry in EntriesOf<Table> as Entry[1]]: { readonly code: Entry[0] } & (Entry[2] extends Message
+    ? { readonly text: Entry[2] }
+    : Entry[2]);
 };
 type EntriesOf<Table> = {
   [Code in keyof Table]: {
-    [Name in keyof Table[Code]]: readonly [code: Code, name: Name, text: Table[Code][Name]];
+    [Name in keyof Table[Code]]: readonly [code: Code, name: Name, sentence: Table[Code][Name]];
   }[keyof Table[Code]];
 }[keyof Table];
 
@@ -64,205 +240,7 @@ const REFUSALS = {
   ...rowsOf(REFUSALS_OF_CHECKOUTS),
   ...rowsOf(WEBHOOK_REFUSALS),
   ...rowsOf(SANDBOX_REFUSALS),
-  // Refusals of v1, in the order of the checks (decision 3).
-  http_version: { code: "invalid_request", expected: ["HTTP/1.1 was expected", "应为 HTTP/1.1"] },
-  transfer_coding: { code: "invalid_request", text: "the only supported transfer coding is chunked" },
-  invalid_http: { code: "invalid_request", text: "the request is not valid HTTP/1.1: {reason}" },
-  header_lines: { code: "headers_too_large", text: "a request may have at most {most} header lines" },
-  head_bytes: {
-    code: "headers_too_large",
-    text: "the request line and headers may have at most {most} bytes",
-  },
-  head_overflow: {
-    code: "headers_too_large",
-    text: "the request line and headers are too large for this server",
-  },
-  body_too_large: { code: "body_too_large", text: "a body may have at most {most} bytes" },
-  request_timeout: {
-    code: "request_timeout",
-    text: "the whole request must arrive within {seconds} s, its headers within {headSeconds} s",
-  },
-  expectation: {
-    code: "invalid_request",
-    expected: ["Expect may only be 100-continue", "Expect 只能为 100-continue"],
-  },
-  no_path: { code: "invalid_request", expected: ["the request target must be a path", "请求目标应为路径"] },
-  host_lines: {
-    code: "invalid_request",
-    expected: ["exactly one Host header was expected", "应有且只有一个 Host 请求头"],
-  },
-  host_not_allowed: {
-    code: "host_not_allowed",
-    text: `${HOST_TEXT} HOST adds it where the server is started`,
-  },
-  host_port_not_allowed: {
-    code: "host_not_allowed",
-    text: `${HOST_TEXT} HOST:PORT adds it where the server is started; HOST without a port allows no port, or the server's port`,
-  },
-  origin_not_allowed: {
-    code: "origin_not_allowed",
-    text: "this API is for servers, not for pages in a browser; got Origin {origin}",
-    received: "Origin {origin}",
-  },
-  unknown_path: { code: "not_found", text: ["{owner} has no {received}", "{chinese}没有 {received}"] },
-  method_not_allowed: {
-    code: "method_not_allowed",
-    text: ["{path} takes {methods}; got {received}", "{path} 只接受 {methods}；收到 {received}"],
-    expected: ["{path} takes {methods}", "{path} 只接受 {methods}"],
-  },
-  credential_missing: {
-    code: "credential_missing",
-    text: "the header Authorization: Bearer <API key> is missing",
-  },
-  credential_lines: {
-    code: "credential_invalid",
-    text: "one Authorization header was expected; got {received}",
-  },
-  not_bearer: { code: "credential_invalid", text: "Authorization must be: Bearer <API key>" },
-  not_a_key: { code: "credential_invalid", text: `the API key ${KEY_FAULTS.not_a_key}` },
-  mistyped_key: { code: "credential_invalid", text: `the API key ${KEY_FAULTS.mistyped_key}` },
-  unknown_key: { code: "credential_invalid", text: "the API key is unknown here, or was revoked" },
-  rate_limited: {
-    code: "rate_limited",
-    text: "more than {perSecond} requests a second with this API key; try again in {seconds} s",
-  },
-  too_many_requests: {
-    code: "rate_limited",
-    text: "too many requests with this API key; try again in {seconds} s",
-  },
-  environment_not_allowed: {
-    code: "environment_not_allowed",
-    text: "v1 accepts only test credentials, even after production was approved",
-  },
-  production_approval_missing: {
-    code: "production_approval_missing",
-    text: "live credentials need production approval, and v1 accepts only test credentials",
-  },
-  scope_missing: {
-    code: "scope_missing",
-    text: "this operation needs the scope {scope}; the API key has: {granted}",
-    expected: ["the scope {scope}", "权限范围 {scope}"],
-    received: "the API key has: {granted}",
-  },
-  query: { code: "unknown_parameter", expected: ["v1 has no query parameters", "v1 没有查询参数"] },
-  content_type: {
-    code: "unsupported_content_type",
-    expected: ["Content-Type must be application/json", "Content-Type 应为 application/json"],
-  },
-  content_encoding: {
-    code: "unsupported_content_type",
-    expected: ["the body must have no Content-Encoding", "请求体不得使用 Content-Encoding"],
-  },
-  invalid_json: { code: "invalid_json", text: "the body is not strict JSON: {received}" },
-  inexact_number: {
-    code: "invalid_parameter",
-    text: '"{field}" has the number {received}, which cannot be kept exactly; integers may reach ±9007199254740991',
-    expected: ["integers may reach ±9007199254740991", "整数的绝对值至多 9007199254740991"],
-  },
-  idempotency_key_missing: {
-    code: "idempotency_key_missing",
-    text: "a create needs the header Idempotency-Key with 8 to 128 printable ASCII characters; use the same key when you retry",
-  },
-  key_lines: {
-    code: "idempotency_key_invalid",
-    expected: ["one Idempotency-Key header was expected", "应有且只有一个 Idempotency-Key 请求头"],
-  },
-  key_with_secret: {
-    code: "idempotency_key_invalid",
-    text: `Idempotency-Key must not contain ${A_SECRET}`,
-  },
-  key_form: {
-    code: "idempotency_key_invalid",
-    expected: [
-      "Idempotency-Key must have 8 to 128 printable ASCII characters",
-      "Idempotency-Key 应为 8 到 128 个可打印 ASCII 字符",
-    ],
-  },
-  no_object: {
-    code: "invalid_parameter",
-    expected: ["the body must be a JSON object", "请求体应为 JSON 对象"],
-  },
-  conflicting_parameters: {
-    code: "conflicting_parameters",
-    text: "price_id already sets amount, currency and payment method; leave out {fields}, or leave out price_id",
-    field: "price_id",
-    expected: ["leave out {fields}, or leave out price_id", "去掉 {fields}，或去掉 price_id"],
-  },
-  unknown_parameter: {
-    code: "unknown_parameter",
-    text: "{received} is not a field of this request; fields: {fields}",
-    expected: ["fields: {fields}", "字段：{fields}"],
-  },
-  missing_parameter: { code: "missing_parameter", text: "{field} is required: {form}" },
-  invalid_parameter: {
-    code: "invalid_parameter",
-    expected: ["{field} must be {form}", "{field} must be {form}"],
-  },
-  field_with_secret: {
-    code: "invalid_parameter",
-    text: `{field} must be free of ${A_SECRET}`,
-    expected: NO_SECRET_WORDS,
-  },
-  field_with_token: {
-    code: "invalid_parameter",
-    text: [`{field} must not contain ${A_SECRET}`, `{field} 不得包含 ${A_SECRET_ZH}`],
-    expected: NO_SECRET_WORDS,
-  },
-  fault_secret: {
-    code: "invalid_parameter",
-    text: [`must not contain ${A_SECRET}`, `不得包含 ${A_SECRET_ZH}`],
-  },
-  unknown_price: {
-    code: "invalid_parameter",
-    text: `${EXPECTED_PRICE[0]}; got {price}, which is not in its catalog: see checkout prices list`,
-    field: "price_id",
-    expected: EXPECTED_PRICE,
-    received: "{price}, which is not in its catalog",
-    next: "checkout prices list",
-  },
-  retired_price: {
-    code: "invalid_parameter",
-    text: `${EXPECTED_PRICE[0]}; got {price}, which is retired: choose another one from checkout prices list`,
-    field: "price_id",
-    expected: EXPECTED_PRICE,
-    received: "{price}, which is retired",
-    next: "checkout prices list",
-  },
-  unapproved_price: {
-    code: "invalid_parameter",
-    text: `${EXPECTED_PRICE[0]}; got {price}, which is not approved: see checkout admin approve-price`,
-    field: "price_id",
-    expected: EXPECTED_PRICE,
-    received: "{price}, which is not approved",
-    next: "checkout admin approve-price",
-  },
-  invalid_session_id: {
-    code: "invalid_session_id",
-    expected: ["the session id must be a UUID", "会话 ID 应为 UUID"],
-  },
-  session_not_found: {
-    code: "session_not_found",
-    text: "this store has no checkout session or order with the id {received}",
-  },
-  idempotency_key_reused: {
-    code: "idempotency_key_reused",
-    text: "Idempotency-Key {key} was used for another request; a retry must repeat path and body, a new request needs a new key",
-  },
-  store_inactive: {
-    code: "store_inactive",
-    text: "store {store} is not active, so it cannot open a checkout",
-    received: "store {store} is not active",
-  },
-  capability_missing: {
-    code: "capability_missing",
-    text: "{field} {received} is not active for this store; active: {active}",
-    expected: ["active: {active}", "已启用：{active}"],
-  },
-  order_conflict: {
-    code: "order_conflict",
-    text: "order_id {order} already has the {object} {id} with status {status}; a new one can be created only after that one failed, was cancelled or expired",
-    received: "the {object} {id} with status {status}",
-  },
+  ...rowsOf(V1_REFUSALS),
 } as const satisfies Readonly<Record<string, Row>>;
 
 export type FactName = keyof typeof REFUSALS;
@@ -286,7 +264,6 @@ export type FactWithoutValues = {
 
 const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>(Object.entries(REFUSALS));
 
-/** Refuses by a fact, whose row has the code and the message. */
 export function refuseFact<Name extends FactName>(
   fact: Name,
   values: ValuesOf<Name>,

@@ -26,10 +26,8 @@ export function storeIdOfKey({ stores }: Credentials, apiKey: string): string | 
   return Object.entries(stores).find(([, { api_key: key }]) => key === apiKey)?.[0];
 }
 
-const chosenStoreSchema = () => z.object({ store_id: z.uuid() });
-
 /** Parses `store.json`, the default store of a folder's commands (decision 90); undefined if the text is invalid. */
-export const parseChosenStore = parserOf(chosenStoreSchema);
+export const parseChosenStore = parserOf(() => z.object({ store_id: z.uuid() }));
 
 const runSchema = () =>
   z.object({
@@ -58,18 +56,16 @@ const runSchema = () =>
 /** `started` detects a later process with the same pid; `folder` (device and inode) detects a copy of the folder. */
 export type RunRecord = z.infer<ReturnType<typeof runSchema>>;
 
-const runOwnerSchema = () => z.pick(runSchema(), { pid: true, started: true, folder: true });
-
 /** The process named in `run.json`, regardless of the version that wrote the file. */
-export type RunOwner = z.infer<ReturnType<typeof runOwnerSchema>>;
+export type RunOwner = Pick<RunRecord, "pid" | "started" | "folder">;
 
 /** Parses the process in `run.json`; undefined if it names no process, for example after a crash during the write. */
-export const parseRunOwner = parserOf(runOwnerSchema);
-
-const adminSchema = () => z.object({ admin_token: z.string().check(z.regex(/^[\w-]{16,128}$/)) });
+export const parseRunOwner = parserOf(() => z.pick(runSchema(), { pid: true, started: true, folder: true }));
 
 /** Parses `admin.json`, the token of the administrator (decision 49); undefined if the text is invalid. */
-export const parseAdmin = parserOf(adminSchema);
+export const parseAdmin = parserOf(() =>
+  z.object({ admin_token: z.string().check(z.regex(/^[\w-]{16,128}$/)) }),
+);
 
 /** Parses `credentials.json`; undefined if the text is invalid. */
 export const parseCredentials: (text: string) => Credentials | undefined = parserOf(() =>

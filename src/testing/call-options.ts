@@ -33,7 +33,7 @@ const RULES = {
     ["dialect", ["a dialect", (value) => typeof value === "object" && value !== null]],
   ]),
   receiver: new Map<string, Rule>([
-    ["answer", ["a function that returns a status", (value) => typeof value === "function"]],
+    ["answer", ["a function that returns a status", isFunction]],
     ["events", ["a list of types or patterns", Array.isArray]],
   ]),
   waitFor: new Map<string, Rule>([
@@ -69,51 +69,37 @@ export function checkOptions(call: keyof typeof RULES, options: unknown): void {
   }
 }
 
-/**
- * The fields of an item that a filter can name; `true` for a field whose value is not checked. Null for items that are
- * not objects. A union has the fields of all its members.
- */
-export type Fields<Item> = Item extends object
-  ? { readonly [Field in KeyOf<Item>]-?: true | NestedFields<ValueOf<Item, Field>> }
-  : null;
-type NestedFields<Value> = Value extends readonly unknown[] | Date
-  ? never
-  : Value extends object
-    ? { readonly [Field in KeyOf<Value>]-?: true | NestedFields<ValueOf<Value, Field>> }
-    : never;
-/** The names of the fields of all members of a union. */
-type KeyOf<Union> = Union extends unknown ? keyof Union : never;
-type ValueOf<Union, Field> = Union extends unknown
-  ? Field extends keyof Union
-    ? Union[Field]
-    : never
-  : never;
+/** The fields that a filter can name; `true` for a field whose value is not checked. */
+export type FieldTree = { readonly [field: string]: true | FieldTree };
 
-type FieldTree = { readonly [field: string]: true | FieldTree };
+/** The items that a filter or a text selects. */
+export type FilterSubject = {
+  /** The noun for an item, in the singular. */
+  readonly noun: string;
+  /** The fields that a filter can name; null if the items are not objects. */
+  readonly fields: FieldTree | null;
+  /** The types of the items. If they are given, a string must be one of them, or an id. Default: any string can match. */
+  readonly types?: readonly string[];
+};
 
 /** Throws a CheckoutError for a filter with a field that the log's items do not have. */
 export function checkFilter(
   call: "list" | "waitFor",
   filter: unknown,
-  {
-    noun,
-    fields,
-    types,
-  }: { readonly noun: string; readonly fields: unknown; readonly types?: readonly string[] },
+  { noun, fields, types }: FilterSubject,
 ): void {
   if (typeof filter !== "object" || filter === null)
     throw callOptionError(
       call,
       `a filter must be an object with fields of the ${noun}; got ${printableLiteral(filter)}`,
     );
-  // The items' fields have the type `Fields`.
-  if (fields !== null) checkFields(call, filter, { noun, prefix: "", fields: fields as FieldTree });
+  if (fields !== null) checkFields(call, filter, { noun, prefix: "", fields });
   if (types !== undefined && "type" in filter && typeof filter.type === "string")
     checkType(call, filter.type, types);
 }
 
 /** Throws a CheckoutError for a text that is neither an id nor an event type, which no item would ever match. */
-export function checkMatchText(text: string, { types }: { readonly types?: readonly string[] }): void {
+export function checkMatchText(text: string, { types }: FilterSubject): void {
   if (types !== undefined && !isUuid(text)) checkType("waitFor", text, types);
 }
 

@@ -11,7 +11,7 @@ import { parseJson } from "../core/json.ts";
 import type { Refusal } from "../core/outcome.ts";
 import { isUuid, printableLiteral } from "../core/text.ts";
 import { COMMAND_AGENT } from "../core/network/headers.ts";
-import { callControl, type ControlCall } from "../client/control/control.ts";
+import { callControl, type CallOperation, type ControlCall } from "../client/control/control.ts";
 import { sendToService, type InProcessResult } from "../host/within.ts";
 import type { OutboundRequest, OutboundResult } from "../world.ts";
 import { OWNER } from "../sandbox/access/caller.ts";
@@ -20,49 +20,44 @@ import { CheckoutError } from "./errors.ts";
 import { refuseClosed, runWhileOpen, type InProcessSandbox } from "./in-process.ts";
 import type { StoreOptions } from "./types.ts";
 
-/** Calls to the sandbox in this process; a refused call throws a CheckoutError. */
-export type Calls = {
-  /** Calls an operation of the control API, on a store or on the sandbox. */
-  readonly control: <Name extends OperationName>(
-    call: ControlCall<Name> & { readonly storeId?: string },
-  ) => Promise<AnswerOf<Name>>;
-  /** Creates a store without HTTP and JSON, which would double its time: a suite creates a store for each test. */
-  readonly createStore: (options: StoreOptions) => Promise<AnswerOf<"createStore">>;
-  /** Creates an order or a session through v1. */
-  readonly create: (request: {
-    readonly path: string;
-    readonly apiKey: string;
-    readonly idempotencyKey: string;
-    readonly body: unknown;
-  }) => Promise<CheckoutWire>;
+export type Calls = Readonly<ReturnType<typeof createCalls>>;
+
+type CreateCall = {
+  readonly path: string;
+  readonly apiKey: string;
+  readonly idempotencyKey: string;
+  readonly body: unknown;
 };
 
 /** A timeout that no call reaches, in milliseconds: no call here uses a network. */
 const TIMEOUT_MS = 600_000;
 
-export function createCalls(sandbox: InProcessSandbox): Calls {
+/** Calls to the sandbox in this process; a refused call throws a CheckoutError. */
+export function createCalls(sandbox: InProcessSandbox) {
   const { ready } = sandbox;
   const origin = new URL(ready.base_url).origin;
+  const control: CallOperation = async ({ storeId, ...call }) => {
+    refuseInvalid(sandbox, call);
+    let requestId = "";
+    const send = async (request: OutboundRequest): Promise<OutboundResult> => {
+      const { requestId: id, ...result } = await sendInProcess(sandbox, request);
+      requestId = id;
+      return result;
+    };
+    const target = { origin, token: ready.control_token, version: ready.version, storeId };
+    const result = await callControl({ send }, target, call);
+    if (result.end === "success") return result.value;
+    if (result.end === "refusal") {
+      const { status, error } = result;
+      const message = refusalInDomain(call.name, error.message);
+      throw refusalError(sandbox, { ...error, message, status, requestId });
+    }
+    throw lostAnswerError("message" in result ? result.message : result.end);
+  };
   return {
-    control: async ({ storeId, ...call }) => {
-      refuseInvalid(sandbox, call);
-      let requestId = "";
-      const send = async (request: OutboundRequest): Promise<OutboundResult> => {
-        const { requestId: id, ...result } = await sendInProcess(sandbox, request);
-        requestId = id;
-        return result;
-      };
-      const target = { origin, token: ready.control_token, version: ready.version, storeId };
-      const result = await callControl({ send }, target, call);
-      if (result.end === "success") return result.value;
-      if (result.end === "refusal") {
-        const { status, error } = result;
-        const message = refusalInDomain(call.name, error.message);
-        throw refusalError(sandbox, { ...error, message, status, requestId });
-      }
-      throw lostAnswerError("message" in result ? result.message : result.end);
-    },
-    createStore: async (storeInput) => {
+    control,
+    /** Creates a store without HTTP and JSON, which would double its time: a suite creates a store for each test. */
+    createStore: async (storeInput: StoreOptions): Promise<AnswerOf<"createStore">> => {
       const requestId = sandbox.world.uuid("control");
       const request = decodeRequest("createStore", storeInput);
       const call = { storeId: "", id: "", requestId, caller: OWNER };
@@ -74,7 +69,8 @@ export function createCalls(sandbox: InProcessSandbox): Calls {
       if (storeOutcome.ok) return storeOutcome.value;
       throw refusalError(sandbox, answerOfRefusal(storeOutcome.refusal, requestId));
     },
-    create: async ({ path, apiKey, idempotencyKey, body }) => {
+    /** Creates an order or a session through v1. */
+    create: async ({ path, apiKey, idempotencyKey, body }: CreateCall): Promise<CheckoutWire> => {
       const result = await sendInProcess(sandbox, {
         method: "POST",
         url: `${origin}${path}`,
@@ -137,7 +133,7 @@ function lostAnswerError(message: string): CheckoutError {
 /** Sends a request to the sandbox, in the form of a client's request. */
 async function sendInProcess(sandbox: InProcessSandbox, request: OutboundRequest): Promise<InProcessResult> {
   refuseClosed(sandbox);
-  const result = await sendToService(sandbox.answer, request);
+  const result = await sendToService(sandbox.service.answer, request);
   // A request that failed because the sandbox is closing reports this as the reason.
   if (result.ok && result.status === ERRORS.internal_error.status) refuseClosed(sandbox);
   return result;

@@ -1,41 +1,15 @@
 // Starts the sandbox of the test kit. Types: testing/types.ts; a store: testing/store.ts; restrictions in the user's
 // process: `guestWorld` in world/real.ts; requests without a socket: web/fetch.ts.
 import type { LoopbackHost } from "../core/loopback.ts";
-import type { LogStream } from "../sandbox/runtime/access-log.ts";
-import type { ReadyMessage } from "../host/ready.ts";
 import { serveSandbox } from "../host/serve.ts";
-import type { SandboxContext } from "../sandbox/sandbox.ts";
 import { VERSION } from "../version.ts";
-import type { GuestWorld, HttpRequest, HttpResponse, ServerLimits, Service } from "../world.ts";
+import type { GuestWorld, ServerLimits, Service } from "../world.ts";
 import type { HostFailure } from "../host/failure.ts";
 import { StartError } from "./errors.ts";
 import type { ServeOptions } from "../host/options.ts";
 import type { ServedSandbox } from "../host/hosting.ts";
 
-/** A sandbox that runs in this process. */
-export type InProcessSandbox = {
-  readonly world: GuestWorld;
-  readonly ready: ReadyMessage;
-  /** The address of v1 for an application. */
-  readonly baseUrl: string;
-  readonly context: SandboxContext;
-  readonly answer: (request: HttpRequest) => Promise<HttpResponse>;
-  readonly service: Service;
-  readonly limits: Partial<ServerLimits>;
-  /** The line of the failure log about a request; undefined if the request did not fail. */
-  readonly failureOf: (requestId: string) => string | undefined;
-  readonly isClosed: () => boolean;
-  /** The error for a call after the sandbox was closed, with the reason if the sandbox closed by itself. */
-  readonly closedError: (cause?: unknown) => Error;
-  /** Stops the sandbox as a signal stops `checkout sandbox start`; resolves when everything is on disk. */
-  readonly close: () => Promise<void>;
-  /** Resolves when the sandbox has closed, even by itself; never rejects. */
-  readonly endPromise: Promise<void>;
-  /** Ends all remaining timers, waits and requests. */
-  readonly end: () => void;
-  readonly renewSeed: (position: number) => void;
-  readonly waitTimeoutMs: number;
-};
+export type InProcessSandbox = Readonly<Awaited<ReturnType<typeof startInProcess>>>;
 
 /** The settings of a sandbox, with its state folder, its socket and its seed. */
 export type InProcessOptions = ServeOptions & {
@@ -55,7 +29,7 @@ const MAX_LINES = 1000;
 export async function startInProcess(
   guest: { readonly world: GuestWorld; readonly end: () => void },
   { folder, hasSocket, renewSeed, waitTimeoutMs, ...options }: InProcessOptions,
-): Promise<InProcessSandbox> {
+) {
   const log = createMemoryLog();
   const access = createAccess(guest.world, hasSocket);
   const readySandbox = Promise.withResolvers<ServedSandbox>();
@@ -83,28 +57,32 @@ export async function startInProcess(
   return {
     world: guest.world,
     ready,
+    /** The address of v1 for an application. */
     baseUrl: hasSocket ? ready.base_url : `${ready.checkout_origin}/v1`,
     context: outcome.sandbox.context,
-    answer: service.answer,
     service,
     limits,
+    /** The line of the failure log about a request; undefined if the request did not fail. */
     failureOf: log.find,
     isClosed: () => isClosed,
-    closedError: (cause) =>
+    /** The error for a call after the sandbox was closed, with the reason if the sandbox closed by itself. */
+    closedError: (cause?: unknown) =>
       new Error(
         `the sandbox was closed${loss === undefined ? "" : `: ${loss.message}`}`,
         cause === undefined ? {} : { cause },
       ),
+    /** Stops the sandbox as a signal stops `checkout sandbox start`; resolves when everything is on disk. */
     close: async () => {
       isClosed = true;
       stop.resolve();
       await endPromise;
     },
-    // An error at the end is thrown by `close`.
+    /** Resolves when the sandbox has closed, even by itself; never rejects. `close` throws an error at the end. */
     endPromise: endPromise.then(
       () => undefined,
       () => undefined,
     ),
+    /** Ends all remaining timers, waits and requests. */
     end: guest.end,
     renewSeed,
     waitTimeoutMs,
@@ -136,41 +114,35 @@ const START_FAILURE = {
 };
 
 /** Discards messages: the kit prints nothing, and throws errors instead. */
-const SILENT_OUTPUT = { info: () => undefined, trace: () => undefined };
+export const SILENT_OUTPUT = { info: () => undefined, trace: () => undefined };
 
-type MemoryLog = LogStream & { readonly find: (requestId: string) => string | undefined };
-
-function createMemoryLog(): MemoryLog {
+function createMemoryLog() {
   const lines: string[] = [];
   return {
     writableNeedDrain: false,
-    write: (text) => {
+    write: (text: string) => {
       lines.push(text);
       if (lines.length > MAX_LINES) lines.shift();
     },
-    find: (requestId) => lines.find((line) => requestId !== "" && line.includes(requestId)),
+    find: (requestId: string) => lines.find((line) => requestId !== "" && line.includes(requestId)),
   };
 }
 
-type OpenSandbox = Pick<InProcessSandbox, "service" | "limits">;
-
 /** Makes the service available in this process and, if the sandbox has a socket, through the socket. */
-function createAccess(
-  world: GuestWorld,
-  hasSocket: boolean,
-): { readonly listen: GuestWorld["listen"]; readonly openSandbox: () => OpenSandbox } {
-  let openSandbox: OpenSandbox | undefined;
+function createAccess(world: GuestWorld, hasSocket: boolean) {
+  let openSandbox: { readonly service: Service; readonly limits: Partial<ServerLimits> } | undefined;
+  const listen: GuestWorld["listen"] = (makeService, options) => {
+    const make = (port: number, host: LoopbackHost): Service => {
+      const service = makeService(port, host);
+      openSandbox = { service, limits: options.limits ?? {} };
+      return service;
+    };
+    if (hasSocket) return world.listen(make, options);
+    make(0, "127.0.0.1");
+    return Promise.resolve({ ok: true, value: { port: 0, close: () => Promise.resolve() } });
+  };
   return {
-    listen: (makeService, options) => {
-      const make = (port: number, host: LoopbackHost): Service => {
-        const service = makeService(port, host);
-        openSandbox = { service, limits: options.limits ?? {} };
-        return service;
-      };
-      if (hasSocket) return world.listen(make, options);
-      make(0, "127.0.0.1");
-      return Promise.resolve({ ok: true, value: { port: 0, close: () => Promise.resolve() } });
-    },
+    listen,
     openSandbox: () => {
       if (openSandbox === undefined) throw new Error("a ready sandbox has its service");
       return openSandbox;

@@ -7,7 +7,6 @@ type Internals = { readonly running: InProcessSandbox; readonly calls: Calls };
 
 const sandboxInternals = new WeakMap<Sandbox, Internals>();
 
-/** Stores the internals of a sandbox, and returns its handle. */
 export function setInternals(sandbox: Sandbox, internals: Internals): Sandbox {
   sandboxInternals.set(sandbox, internals);
   return sandbox;

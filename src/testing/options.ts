@@ -12,7 +12,7 @@ import { isError, type Outcome } from "../core/outcome.ts";
 import type { GuestWorld } from "../world.ts";
 import { TIMEOUT_RULE } from "./call-options.ts";
 import { StartError } from "./errors.ts";
-import type { InProcessOptions } from "./in-process.ts";
+import { SILENT_OUTPUT, type InProcessOptions } from "./in-process.ts";
 import { createSeededSource } from "./seeded.ts";
 import type { SandboxOptions } from "./types.ts";
 import type { ServeOptions } from "../host/options.ts";
@@ -20,9 +20,6 @@ import { parseDurationText } from "../core/duration.ts";
 
 /** The default time to which the clocks of a sandbox with a seed are frozen. */
 const DEFAULT_SEEDED_TIME = Date.UTC(2026, 0, 1);
-
-/** The settings of a sandbox, and the world in which it runs. */
-type ParsedOptions = InProcessOptions & { readonly world: GuestWorld };
 
 /** The names of all options. Other names are refused: a misspelled option would silently have its default. */
 const OPTION_NAMES: ReadonlySet<string> = new Set<keyof SandboxOptions>([
@@ -37,7 +34,10 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof SandboxOptions>([
 const DEFAULT_WAIT_MS = 5000;
 
 /** Parses the options with the checks of the command line and the configuration. Throws a StartError. */
-export async function parseOptions(guest: GuestWorld, options: SandboxOptions): Promise<ParsedOptions> {
+export async function parseOptions(
+  guest: GuestWorld,
+  options: SandboxOptions,
+): Promise<InProcessOptions & { readonly world: GuestWorld }> {
   const unknownName = Object.keys(options).find((name) => !OPTION_NAMES.has(name));
   if (unknownName !== undefined)
     throw optionError(unknownName, `is not an option; the options are ${[...OPTION_NAMES].join(", ")}`);
@@ -120,13 +120,7 @@ async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<S
       : loadConfigText(world, "config", JSON.stringify(config, null, 2));
   const file = unwrap(await loadedConfig);
   if (file === undefined) throw optionError("config", "must be a configuration, or the path of one");
-  return unwrap(
-    await settingsWithLoadedConfig(
-      { world, printer: { info: () => undefined, trace: () => undefined } },
-      givenSettings,
-      file,
-    ),
-  );
+  return unwrap(await settingsWithLoadedConfig({ world, printer: SILENT_OUTPUT }, givenSettings, file));
 }
 
 /** Parses the options that a configuration can also contain, with the checks of the configuration. */

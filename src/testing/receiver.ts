@@ -1,11 +1,13 @@
 import { EVENT_TYPES } from "../core/checkout/event-types.ts";
+import { headerPairs } from "../core/network/headers.ts";
+import type { VerifyInput } from "../core/webhook/signature.ts";
 import { verifyWebhook } from "../core/webhook/verify.ts";
 import { createWriteSignals } from "../sandbox/runtime/write-signals.ts";
 import type { HttpRequest, Listener, Service } from "../world.ts";
 import { isError } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import { fakeTimersProblem } from "../world/clock.ts";
-import { checkOptions, type Fields } from "./call-options.ts";
+import { checkOptions, type FieldTree } from "./call-options.ts";
 import type { Calls } from "./calls.ts";
 import { ignoreNotFound } from "./errors.ts";
 import { createLog } from "./store/log.ts";
@@ -13,34 +15,28 @@ import { EVENT_FILTER_FIELDS } from "./store/logs.ts";
 import type { InProcessSandbox } from "./in-process.ts";
 import type { Endpoints, Received, Receiver, ReceiverOptions } from "./types.ts";
 
-/** A running receiver of a store. */
 type OwnReceiver = {
   readonly storeId: string;
-  /** Clears the received webhooks. */
   readonly forget: () => void;
   /** Stops listening; the endpoint is kept. */
   readonly end: () => Promise<void>;
 };
 
-/** The running receivers of a sandbox, including those of deleted stores. */
-export type Receivers = {
-  readonly add: (receiver: OwnReceiver) => void;
-  readonly drop: (receiver: OwnReceiver) => void;
-  /** Clears the received webhooks of a store's receivers. Default: of all receivers. */
-  readonly forget: (storeId?: string) => void;
-  /** Stops the receivers of a store. Default: all receivers. */
-  readonly end: (storeId?: string) => Promise<void>;
-};
+export type Receivers = Readonly<ReturnType<typeof createReceivers>>;
 
-export function createReceivers(): Receivers {
+/** The running receivers of a sandbox, including those of deleted stores. */
+export function createReceivers() {
   const runningReceivers = new Set<OwnReceiver>();
   const receiversOf = (storeId?: string): readonly OwnReceiver[] =>
     [...runningReceivers].filter((receiver) => storeId === undefined || receiver.storeId === storeId);
   return {
-    add: (receiver) => void runningReceivers.add(receiver),
-    drop: (receiver) => void runningReceivers.delete(receiver),
-    forget: (storeId) => receiversOf(storeId).forEach((receiver) => receiver.forget()),
-    end: async (storeId) => void (await Promise.all(receiversOf(storeId).map((receiver) => receiver.end()))),
+    add: (receiver: OwnReceiver) => void runningReceivers.add(receiver),
+    drop: (receiver: OwnReceiver) => void runningReceivers.delete(receiver),
+    /** Clears the received webhooks of a store's receivers. Default: of all receivers. */
+    forget: (storeId?: string) => receiversOf(storeId).forEach((receiver) => receiver.forget()),
+    /** Stops the receivers of a store. Default: all receivers. */
+    end: async (storeId?: string) =>
+      void (await Promise.all(receiversOf(storeId).map((receiver) => receiver.end()))),
   };
 }
 
@@ -52,26 +48,23 @@ const RECEIVED_FIELDS = {
   type: true,
   headers: true,
   rawBody: true,
-} satisfies Fields<Received>;
+} satisfies Readonly<Record<keyof Received, true | FieldTree>>;
 
 const ARRIVAL_EVENT = "arrived";
 /** How long a stopping receiver waits for requests in flight, in milliseconds. */
 const DRAIN_TIMEOUT_MS = 100;
 
+type ReceiverContext = {
+  readonly calls: Calls;
+  readonly storeId: string;
+  readonly endpoints: Endpoints;
+  readonly receivers: Receivers;
+};
+
 /** Starts a receiver on a free loopback port, and adds it as an endpoint of a store. */
 export async function startReceiver(
   sandbox: InProcessSandbox,
-  {
-    calls,
-    storeId,
-    endpoints,
-    receivers,
-  }: {
-    readonly calls: Calls;
-    readonly storeId: string;
-    readonly endpoints: Endpoints;
-    readonly receivers: Receivers;
-  },
+  { calls, storeId, endpoints, receivers }: ReceiverContext,
   options: ReceiverOptions,
 ): Promise<Receiver> {
   checkOptions("receiver", options);
@@ -85,7 +78,11 @@ export async function startReceiver(
     return inForce;
   };
   const take = async (request: HttpRequest): Promise<number> => {
-    const webhook = createReceived(request, { secrets: await secrets(), running: sandbox, storeId });
+    const webhook = createReceived(request, {
+      secrets: await secrets(),
+      now: (world.receiverTime ?? world.now)(),
+      dialect: sandbox.context.store.stores.dialect(storeId),
+    });
     deliveries.push(webhook);
     signals.notify(ARRIVAL_EVENT);
     return parseStatus(await answer(webhook));
@@ -164,22 +161,10 @@ function parseStatus(status: unknown): number {
 
 function createReceived(
   { rawHeaders, body }: HttpRequest,
-  {
-    secrets,
-    running: { world, context },
-    storeId,
-  }: {
-    readonly secrets: readonly string[];
-    readonly running: Pick<InProcessSandbox, "world" | "context">;
-    readonly storeId: string;
-  },
+  verification: Omit<VerifyInput, "rawBody" | "headers">,
 ): Received {
-  const now = (world.receiverTime ?? world.now)();
-  const dialect = context.store.stores.dialect(storeId);
-  const verdict = verifyWebhook({ rawBody: body, headers: rawHeaders, secrets, now, dialect });
-  const pairs = rawHeaders.flatMap((name, index) =>
-    index % 2 === 0 ? [[name.toLowerCase(), rawHeaders[index + 1] ?? ""] as const] : [],
-  );
+  const verdict = verifyWebhook({ rawBody: body, headers: rawHeaders, ...verification });
+  const pairs = headerPairs(rawHeaders).map(([name, value]) => [name.toLowerCase(), value] as const);
   return {
     verified: verdict.ok,
     problem: verdict.ok ? null : verdict.code,

@@ -1,13 +1,6 @@
 // With a seed, ids are the same in each run, because each is drawn from a named stream: `world.uuid(storeId)`.
 // test/real/kit-seed.test.ts compares whole runs.
 import { createHash } from "node:crypto";
-import type { World } from "../world.ts";
-
-/** The source of ids, secrets and jitter. */
-type Source = Pick<World, "uuid" | "random" | "randomBytes"> & {
-  /** Continues with another seed, made from this seed and the position of the state, so that no id occurs twice. */
-  readonly renew: (position: number) => void;
-};
 
 const BLOCK_BYTES = 32;
 const TIME_BYTES = 6;
@@ -19,7 +12,7 @@ const UUID_BYTES = 16;
  * sort in the order in which they were drawn: the time in each is one millisecond after the previous one, from
  * `startMs` on.
  */
-export function createSeededSource(seed: string, startMs: number): Source {
+export function createSeededSource(seed: string, startMs: number) {
   const counts = new Map<string, number>();
   let positions: readonly number[] = [];
   const drawBlock = (kind: string, stream: string): { readonly count: number; readonly bytes: Buffer } => {
@@ -29,13 +22,14 @@ export function createSeededSource(seed: string, startMs: number): Source {
     return { count, bytes: createHash("sha256").update(`${name} ${count}`).digest() };
   };
   return {
-    renew: (position) => void (positions = [...positions, position]),
+    /** Continues with another seed, made from this seed and the position of the state, so that no id occurs twice. */
+    renew: (position: number) => void (positions = [...positions, position]),
     uuid: (stream = "") => {
       const { count, bytes } = drawBlock("uuid", stream);
       return uuidOf(startMs + count, bytes.subarray(0, UUID_BYTES));
     },
     random: (stream = "") => drawBlock("number", stream).bytes.readUInt32BE() / 2 ** 32,
-    randomBytes: (length) => {
+    randomBytes: (length: number) => {
       const blocks = Array.from(
         { length: Math.ceil(length / BLOCK_BYTES) },
         () => drawBlock("bytes", "").bytes,

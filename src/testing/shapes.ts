@@ -20,27 +20,22 @@ const time = z.codec(z.number(), z.date(), {
 });
 const timeOrNull = z.nullable(time);
 
-/** The effect of a fault. */
 export const faultAction = appliedFault.shape.action;
 
-/** The limits of a fault. */
 export const faultMatch = z.extend(faultLimits, { storeId: z.optional(z.string()) });
 
-/** A fault to add. */
 export const fault = z.extend(z.omit(faultRequest, { profile: true }), {
   action: faultAction,
   match: z.optional(faultMatch),
   until: z.optional(z.union([z.string(), z.date()])),
 });
 
-/** A profile to add. */
 export const faultProfile = z.object({
   profile: z.enum(FAULT_PROFILES),
   /** The random seed for all faults of the profile. Default: random. */
   seed: faultRequest.shape.seed,
 });
 
-/** An added fault. */
 export const addedFault = z.extend(faultEntry, { until: timeOrNull, createdAt: time });
 
 const attemptFields = z.omit(attemptEntry, {
@@ -51,7 +46,6 @@ const attemptFields = z.omit(attemptEntry, {
   by: true,
   facts: true,
 });
-/** An attempt of a delivery. */
 export const deliveryAttempt = z.extend(attemptFields, {
   startedAt: time,
   finishedAt: timeOrNull,
@@ -64,7 +58,6 @@ export const deliveryAttempt = z.extend(attemptFields, {
 /** The types of events, as the type of webhooks declares them. */
 export const eventType = z.enum(EVENT_TYPES as readonly WebhookEvent["type"][]);
 
-/** A delivery with its attempts. */
 export const delivery = z.extend(deliveryEntry, {
   type: eventType,
   nextAt: timeOrNull,
@@ -72,7 +65,6 @@ export const delivery = z.extend(deliveryEntry, {
   attempts: z.array(deliveryAttempt),
 });
 
-/** An answered v1 request. */
 export const loggedRequest = z.extend(z.omit(requestEntry, { byDrill: true }), {
   at: time,
   /** The real time; in a sandbox whose clocks are frozen, the store's time. */
@@ -80,7 +72,6 @@ export const loggedRequest = z.extend(z.omit(requestEntry, { byDrill: true }), {
   code: z.nullable(z.string()),
 });
 
-/** An entry of a timeline. */
 export const timelineEntry = z.extend(z.omit(storyEntry, { durationMs: true }), {
   at: time,
   attempts: z.array(
@@ -88,10 +79,8 @@ export const timelineEntry = z.extend(z.omit(storyEntry, { durationMs: true }), 
   ),
 });
 
-/** A pending change of a timeline. */
 export const pendingEntry = z.extend(pendingLine, { at: time });
 
-/** The outcome of a payment. */
 export const payOutcome = z.enum(SIMULATED_OUTCOMES);
 
 const { amountShape, priceShape } = shapesOfCreate();
@@ -108,7 +97,6 @@ export const brokenInvariant = z.object({
   ...finding.shape,
 });
 
-/** The result of `explore`. */
 export const exploration = z.object({
   ...searchResult.shape,
   /** The number of schedules; each schedule is one history. */

@@ -16,7 +16,6 @@ import type { Identities, StoreIdentity } from "./store/identities.ts";
 import { restoreInto, takeSnapshotOf } from "./store/snapshots.ts";
 import type { Checkout, Checkouts, Clock, Endpoint, Endpoints, Store, StoreEnv, Timeline } from "./types.ts";
 
-/** The values that all handles of a sandbox's stores share. */
 type SharedParts = {
   readonly calls: Calls;
   readonly receivers: Receivers;
@@ -97,14 +96,14 @@ export function storeOf(sandbox: InProcessSandbox, sharedParts: SharedParts, sto
 /** The functions that read and pay the checkouts of a store, by id or order_id. */
 function payerOf(calls: Calls, storeId: string): Pick<Checkouts, "get"> & Pick<Store, "pay"> {
   const get = async (text: string): Promise<Checkout> => {
-    const id = await checkoutId(calls, { storeId, text });
+    const id = await checkoutId(calls, storeId, text);
     const answer = await calls.control({ name: "inspectCheckout", storeId, id, body: undefined });
     return checkoutWire.parse(encodeAnswer("inspectCheckout", answer));
   };
   return {
     get,
     pay: async (text, outcome = "succeeded") => {
-      const id = await checkoutId(calls, { storeId, text });
+      const id = await checkoutId(calls, storeId, text);
       await calls.control({ name: "pay", storeId, id, body: { outcome } });
       return get(id);
     },
@@ -124,10 +123,7 @@ async function listIds(
 }
 
 /** The id of the checkout with an id or order_id; if several checkouts have the order_id, the newest. */
-async function checkoutId(
-  calls: Calls,
-  { storeId, text }: { readonly storeId: string; readonly text: string },
-): Promise<string> {
+async function checkoutId(calls: Calls, storeId: string, text: string): Promise<string> {
   if (isUuid(text)) return text;
   const body = { orderId: text, limit: 1 };
   const [checkout] = (await calls.control({ name: "listCheckouts", storeId, body })).checkouts;

@@ -19,53 +19,10 @@ import { storeOf } from "./store.ts";
 import type { Sandbox, SandboxOptions, Store } from "./types.ts";
 
 export { CheckoutError, StartError, WaitError } from "./errors.ts";
-export type {
-  BrokenInvariant,
-  Exploration,
-  ExploreFault,
-  ExploreOptions,
-  Invariant,
-  PayerOutcome,
-  View,
-} from "./explore/types.ts";
-export type {
-  Checkout,
-  CheckoutFilter,
-  Checkouts,
-  Clock,
-  CreateCheckout,
-  Delivery,
-  DeliveryAttempt,
-  Endpoint,
-  Endpoints,
-  Event,
-  EventType,
-  Filter,
-  Log,
-  LoggedRequest,
-  MatchText,
-  PayOutcome,
-  Received,
-  Receiver,
-  ReceiverOptions,
-  Sandbox,
-  SandboxOptions,
-  Store,
-  StoreEnv,
-  StoreOptions,
-  PendingEntry,
-  Timeline,
-  TimelineEntry,
-} from "./types.ts";
-export type { AddedFault, Fault, FaultAction, FaultMatch, FaultProfile, Faults } from "./fault-types.ts";
-export type {
-  CheckoutConfig,
-  PriceConfig,
-  SandboxConfig,
-  SecretConfig,
-  StoreConfig,
-  TargetConfig,
-} from "./config-types.ts";
+export type * from "./config-types.ts";
+export type * from "./explore/types.ts";
+export type * from "./fault-types.ts";
+export type * from "./types.ts";
 
 /** Starts a sandbox in this process. Rejects with a StartError if an option is wrong or the state cannot be used. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {

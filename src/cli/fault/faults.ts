@@ -6,7 +6,7 @@ import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS } from "../../core/fault/a
 import type { FaultEntry } from "../../core/fault/shapes.ts";
 import { FAULT_PROFILES } from "../../core/fault/actions.ts";
 import { FAULT_PARAMETERS } from "../../core/fault/rules.ts";
-import { parseFaults } from "../../core/fault/terms.ts";
+import { parseFaults } from "../../core/fault/request.ts";
 import { matchText, parameterText, parseProbabilityText } from "../../core/fault/text.ts";
 import { printableLiteral, shortId } from "../../core/text.ts";
 import { runnerFor, resolveMoment } from "../calling.ts";

@@ -1,7 +1,6 @@
 import { decodeRequest } from "../../core/control/operations.ts";
 import { FAULT_PROFILES } from "../../core/fault/actions.ts";
-import type { FaultTerms } from "../../core/fault/request.ts";
-import { parseFaults } from "../../core/fault/terms.ts";
+import { parseFaults, type FaultTerms } from "../../core/fault/request.ts";
 import { parseJson } from "../../core/json.ts";
 import type { Refusal } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";

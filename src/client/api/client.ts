@@ -14,10 +14,7 @@ import { sendWithRetries, type ApiRequest, type Exchange, type ExchangeOptions }
 export type ServiceTarget = {
   /** The URL with the version segment, without a trailing slash: `http://127.0.0.1:4242/v1`. */
   readonly baseUrl: string;
-  /**
-   * Returns the base URL of a sandbox, whose port can change; undefined while the sandbox is stopped, because no other
-   * server may get the API key.
-   */
+  /** The base URL of a sandbox, whose port can change; undefined while it is stopped: no other server may get the key. */
   readonly locate?: () => string | undefined;
   readonly apiKey: string;
   /** The proxy for requests to the service, with user name and password. Default: none. */
@@ -71,18 +68,14 @@ export async function sendCreate(
   const isMismatch = result.end === "success" && !isAnswerTo(intent, result.response.data);
   const inDoubt = (entry.inDoubt || result.isUncertain) && !isProof(result);
   const settlement = isMismatch ? undefined : settlementOf(result);
-  const journalFailure = settlement && settle(journal, entry.key, { settlement, now: world.now() });
+  const journalFailure = settlement && failureOf(() => journal.settle(entry.key, settlement, world.now()));
   return { end: "sent", entry, exchange: result, inDoubt, isMismatch, journalFailure };
 }
 
-/** Settles an entry of the journal. Returns the message of a failure: a throw would hide the service's answer. */
-function settle(
-  journal: Journal,
-  key: string,
-  { settlement, now }: { readonly settlement: FinalAnswer; readonly now: number },
-): string | undefined {
+/** The message of a failure of the journal: a throw would hide the service's answer. */
+function failureOf(work: () => void): string | undefined {
   try {
-    journal.settle(key, settlement, now);
+    work();
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
@@ -102,12 +95,8 @@ export function sendRetrieve(
   target: ServiceTarget,
   options: ExchangeOptions & { readonly id: string },
 ): Promise<Exchange> {
-  return sendWithRetries(world, buildRetrieveRequest(target, options.id), options);
-}
-
-function buildRetrieveRequest(target: ServiceTarget, id: string): ApiRequest {
-  const path = `/checkout-sessions/${encodeURIComponent(id)}`;
-  return { method: "GET", ...addressOf(target, path), headers: requestHeaders(target) };
+  const address = addressOf(target, `/checkout-sessions/${encodeURIComponent(options.id)}`);
+  return sendWithRetries(world, { method: "GET", ...address, headers: requestHeaders(target) }, options);
 }
 
 export function buildCreateRequest(

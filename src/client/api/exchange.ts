@@ -133,7 +133,6 @@ function classifyResult(result: OutboundResult, now: number): Verdict {
   return retryVerdict({ ...error, isUncertain: status !== 429, status, retryAfterMs });
 }
 
-/** Whether another attempt may get another answer. */
 function isTransient(status: number, code: string): boolean {
   return status === 408 || status === 429 || status >= 500 || code === "idempotency_in_progress";
 }

@@ -28,8 +28,7 @@ export async function waitForGoal(
 ): Promise<WaitResult> {
   const deadlineController = new AbortController();
   world.after(options.waitMs, () => deadlineController.abort());
-  const signals =
-    options.signal === undefined ? [deadlineController.signal] : [deadlineController.signal, options.signal];
+  const signals = [deadlineController.signal, options.signal].filter((signal) => signal !== undefined);
   const signal = AbortSignal.any(signals);
   let response: CheckoutResponse | undefined;
   const look = async (): Promise<Exchange> => {

@@ -52,8 +52,6 @@ export function wrapAnswer<Value>(value: Value): ControlResult<Value> {
   return { end: "success", value };
 }
 
-type ReceivedAnswer = Extract<OutboundResult, { ok: true }>;
-
 const TIMEOUT_MS = 30_000;
 /** Timeout of operations that may take long, in milliseconds: a clock move waits for receivers, and a store may be large. */
 const LONG_TIMEOUT_MS = 600_000;
@@ -79,11 +77,8 @@ export async function callControl<Name extends OperationName>(
   target: ControlTarget,
   call: ControlCall<Name>,
 ): Promise<ControlResult<AnswerOf<Name>>> {
-  return parseControlResult(
-    target,
-    call.name,
-    await (target.send ?? world.send)(buildControlRequest(target, call)),
-  );
+  const send = target.send ?? world.send;
+  return parseControlResult(target, call.name, await send(buildControlRequest(target, call)));
 }
 
 export function buildControlRequest<Name extends OperationName>(
@@ -124,19 +119,12 @@ export function parseControlResult<Name extends OperationName>(
   result: OutboundResult,
 ): ControlResult<AnswerOf<Name>> {
   if (!result.ok && result.failure === "aborted") return { end: "interrupted" };
-  return result.ok ? readAnswer(target, name, result) : { end: "unreachable", message: result.message };
-}
-
-function readAnswer<Name extends OperationName>(
-  { version, onOtherVersion, onInstance }: ControlTarget,
-  name: Name,
-  { status, headers, body }: ReceivedAnswer,
-): ControlResult<AnswerOf<Name>> {
+  if (!result.ok) return { end: "unreachable", message: result.message };
+  const { version, onOtherVersion, onInstance } = target;
+  const { status, headers, body } = result;
   const answer = parseJson(body);
   const sandboxVersion = headers[VERSION_HEADER.toLowerCase()];
-  const value = decodeAnswer(name, answer, {
-    isSameVersion: status === 200 && sandboxVersion === version,
-  });
+  const value = decodeAnswer(name, answer, status === 200 && sandboxVersion === version);
   const envelope = errorResponse.safeParse(answer).data;
   // The answer to a refused request has no version header, so only a success without it shows an old version.
   if (sandboxVersion === undefined ? value !== undefined : sandboxVersion !== version)

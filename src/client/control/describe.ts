@@ -2,6 +2,7 @@ import { sandboxOperations } from "../../core/control/operations/sandbox.ts";
 import { parseJson } from "../../core/json.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
+import type { ControlTarget } from "./control.ts";
 import { parseDescription, type SandboxDescription } from "../../core/sandbox/description.ts";
 
 /** Timeout for the answer of a process on this machine, in milliseconds. */
@@ -11,11 +12,7 @@ const MAX_RESPONSE_BYTES = 1024 * 1024;
 /** Fetches a sandbox's description without loading the table of all operations, for commands that scripts run often. */
 export async function fetchDescription(
   { send }: Pick<World, "send">,
-  {
-    origin,
-    token,
-    timeoutMs = TIMEOUT_MS,
-  }: { readonly origin: string; readonly token: string; readonly timeoutMs?: number },
+  { origin, token, timeoutMs = TIMEOUT_MS }: Pick<ControlTarget, "origin" | "token" | "timeoutMs">,
 ): Promise<Outcome<SandboxDescription, { readonly hasAnswered: boolean; readonly message: string }>> {
   const { method, path } = sandboxOperations.describeSandbox;
   const result = await send({

@@ -16,7 +16,6 @@ export type LeaseRequest = RequestOf<"openLease"> & { readonly signal?: AbortSig
 
 type LeaseWorld = Pick<World, "send" | "after">;
 
-/** Timeout for opening a lease, in milliseconds. */
 const OPEN_TIMEOUT_MS = 30_000;
 
 /** Runs work under a lease, which also ends with this process (decision 66). If the lease ends earlier, the work has failed. */

@@ -36,7 +36,6 @@ export type ForwardResult =
 /** `forbidden`: events may not be sent to the address. */
 type Failure = Extract<OutboundResult, { ok: false }>["failure"] | "forbidden";
 
-/** How much of a target's answer is read, in bytes. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /** Sends the same bytes, signature headers and content type, only to permitted addresses, without redirects or retries. */
@@ -79,7 +78,6 @@ export async function forwardDelivery(
   return { kind: "unanswered", url, failure: "bad_answer", message, facts: { fault: "invalid_head" } };
 }
 
-/** The addresses to connect to, or the reason why there are none. */
 async function addressesOf(
   world: Pick<World, "resolve">,
   url: string,

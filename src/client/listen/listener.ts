@@ -56,7 +56,7 @@ export type ListenerResult =
   /** `isReplay`: this is a replay of an event that a target accepted before. */
   | (ForwardResult & { readonly isReplay: boolean });
 
-export type HandledDelivery = {
+type Arrival = {
   /** The time of arrival by the real clock, in milliseconds. */
   readonly at: number;
   /** The time by the sending store's clock, in milliseconds; null for real time. */
@@ -67,8 +67,10 @@ export type HandledDelivery = {
   /** Why the delivery is not verified, or why the event in a verified delivery is invalid. */
   readonly fault: { readonly code: WebhookCode; readonly message: string } | undefined;
   readonly injectedFault: AppliedFault | undefined;
+};
+
+export type HandledDelivery = Arrival & {
   readonly result: ListenerResult;
-  /** The status returned to the sender. */
   readonly status: number;
   readonly milliseconds: number;
   readonly nextAttempt: NextAttempt | undefined;
@@ -87,11 +89,7 @@ type ListenerOptions = {
   readonly report: (error: unknown) => void;
 };
 
-export type WebhookListener = {
-  readonly service: Service;
-  /** Stops the search for causes, and resolves when all answered requests have been reported. */
-  readonly idle: () => Promise<void>;
-};
+export type WebhookListener = Readonly<ReturnType<typeof createWebhookListener>>;
 
 /** Maximum number of concurrent deliveries, whose bodies are in memory. */
 const MAX_IN_FLIGHT = 32;
@@ -114,7 +112,7 @@ type Context = ListenerOptions & {
 };
 
 /** Verifies raw bytes, so that unverified requests never reach a target. The sender gets the target's answer. */
-export function createWebhookListener(world: Context["world"], options: ListenerOptions): WebhookListener {
+export function createWebhookListener(world: Context["world"], options: ListenerOptions) {
   const pendingWork = new Set<Promise<void>>();
   let bucket: Bucket | undefined;
   let openCount = 0;
@@ -159,14 +157,16 @@ export function createWebhookListener(world: Context["world"], options: Listener
       openCount -= 1;
     }
   };
-  return {
-    service: {
-      answer,
-      refuse: ({ code, message }) => {
-        const { status } = ERRORS[code];
-        return refuse(status === 408 || status === 413 || status === 431 ? status : 400, message);
-      },
+  const service: Service = {
+    answer,
+    refuse: ({ code, message }) => {
+      const { status } = ERRORS[code];
+      return refuse(status === 408 || status === 413 || status === 431 ? status : 400, message);
     },
+  };
+  return {
+    service,
+    /** Stops the search for causes, and resolves when all answered requests have been reported. */
     idle: async () => {
       context.search.stop();
       await Promise.all(pendingWork);
@@ -185,10 +185,7 @@ const STRAY_ANSWERS = {
   503: plainAnswer(503, "busy", { "Retry-After": "1" }),
 } as const;
 
-type ReceivedDelivery = Pick<
-  HandledDelivery,
-  "at" | "storeAt" | "request" | "claims" | "isVerified" | "fault" | "injectedFault"
-> & {
+type ReceivedDelivery = Arrival & {
   /** Time of arrival by the monotonic clock, in milliseconds. */
   readonly arrivedAt: number;
   readonly headerNames: HeaderNames;
@@ -197,16 +194,13 @@ type ReceivedDelivery = Pick<
 async function receive(context: Context, request: HttpRequest): Promise<HttpResponse> {
   const { world, source } = context;
   const [at, arrivedAt] = [world.now(), world.monotonic()];
-  const secrets = await source.secrets();
-  const { dialect } = secrets;
+  const { inForce: secrets, retired, storeTime: storeAt, dialect } = await source.secrets();
   const headerNames = headerNamesIn(dialect);
   const { body: rawBody, rawHeaders: headers } = request;
-  const verification = { rawBody, headers, secrets: secrets.inForce, now: at, dialect };
+  const verification = { rawBody, headers, secrets, now: at, dialect };
   const verdict = verifyWebhook(verification);
   const isVerified = verdict.ok || verdict.code === "event_invalid";
-  const [faultHeader = ""] = headerValues(request.rawHeaders, FAULT_HEADER);
-  const appliedFault = parseFaultHeader(faultHeader);
-  const { storeTime: storeAt } = secrets;
+  const [faultHeader = ""] = headerValues(headers, FAULT_HEADER);
   const arrival = {
     at,
     storeAt,
@@ -215,10 +209,10 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
     headerNames,
     isVerified,
     fault: verdict.ok ? undefined : verdict,
-    injectedFault: appliedFault,
+    injectedFault: parseFaultHeader(faultHeader),
   };
   if (!isVerified) {
-    const knownSecrets = secrets.retired.map((secret) => ({
+    const knownSecrets = retired.map((secret) => ({
       label: "an earlier secret of this endpoint",
       secret,
       isRetired: true,
@@ -226,8 +220,7 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
     return refuseUnverified(context, arrival, { ...verification, knownSecrets });
   }
   const isParsed = dialect !== undefined && verdict.ok;
-  const claims = isParsed ? claimsIn(verdict.event) : parseClaims(request.body);
-  const delivery = { ...arrival, claims };
+  const delivery = { ...arrival, claims: isParsed ? claimsIn(verdict.event) : parseClaims(rawBody) };
   const eventId = eventIdOf(delivery);
   const work = async (): Promise<HttpResponse> =>
     answerAndReport(context, delivery, await handle(context, delivery));

@@ -11,22 +11,7 @@ export type ConnectionChange =
   /** The store's token was revoked or has expired. */
   | { readonly kind: "refused"; readonly answer: ControlResult<unknown> };
 
-/** A listener's registration with a sandbox. The endpoint stays the same even if the addresses change. */
-export type ListenerRegistration = DeliverySource & {
-  /** Registers the listener's address and starts deliveries. */
-  readonly register: (since?: SinceValue) => Answer<"registerListener">;
-  /** Checks whether the sandbox is running and still delivers here; registers again if necessary. */
-  readonly check: () => Promise<ConnectionChange>;
-  /** Replays an event to this listener only. */
-  readonly replay: (eventId: string) => Answer<"replayEvent">;
-  /** Waits for unanswered requests to this listener, except the known requests. */
-  readonly fetch: (knownIds: readonly string[], signal: AbortSignal) => Answer<"fetchDeliveries">;
-  readonly answer: (id: string, answer: RequestOf<"answerDelivery">) => Answer<"answerDelivery">;
-  /** The store's time; null for real time, undefined if the sandbox does not answer and the store was not in real time. */
-  readonly storeTime: () => Promise<number | null | undefined>;
-  /** Pauses deliveries until the next registration, unless another listener has taken over. */
-  readonly leave: () => Promise<void>;
-};
+export type ListenerRegistration = Readonly<ReturnType<typeof createRegistration>>;
 
 /** Timeout of a request in milliseconds: a sandbox that hangs counts as disconnected. */
 const TIMEOUT_MS = 5000;
@@ -58,11 +43,8 @@ type RegistrationState = RegistrationOptions & {
   readonly leaveController: AbortController;
 };
 
-/** Connects a listener on this machine to the sandbox that `locate` finds at each call. */
-export function createRegistration(
-  world: RegistrationState["world"],
-  options: RegistrationOptions,
-): ListenerRegistration {
+/** Connects a listener to the sandbox that `locate` finds at each call; its endpoint stays the same at a new address. */
+export function createRegistration(world: RegistrationState["world"], options: RegistrationOptions) {
   const firstRegistration = Promise.withResolvers<void>();
   const registration: RegistrationState = {
     ...options,
@@ -75,20 +57,28 @@ export function createRegistration(
     state: "lost",
     leaveController: new AbortController(),
   };
-  return {
-    register: (since) => register(registration, since),
+  const source: DeliverySource = {
     secrets: () => fetchSecrets(registration),
     instance: () => registration.instance,
     attemptOf: (eventId) => findAttemptInFlight(registration, eventId),
     nextAttempt: (attempt) => fetchNextAttempt(registration, attempt),
+  };
+  return {
+    ...source,
+    /** Registers the listener's address and starts deliveries. */
+    register: (since?: SinceValue) => register(registration, since),
+    /** Checks whether the sandbox is running and still delivers here; registers again if necessary. */
     check: () => check(registration),
-    replay: (id) =>
+    /** Replays an event to this listener only. */
+    replay: (id: string) =>
       ask(registration, { name: "replayEvent", id, body: { endpointId: registration.endpointId } }),
-    fetch: (handledIds, signal) => {
-      const body = { url: options.url, known: handledIds.join(","), waitMs: POLL_MS };
+    /** Waits for unanswered requests to this listener, except the known requests. */
+    fetch: (knownIds: readonly string[], signal: AbortSignal) => {
+      const body = { url: options.url, known: knownIds.join(","), waitMs: POLL_MS };
       return ask(registration, { name: "fetchDeliveries", body, timeoutMs: TIMEOUT_MS + POLL_MS, signal });
     },
-    answer: (id, body) => ask(registration, { name: "answerDelivery", id, body }),
+    answer: (id: string, body: RequestOf<"answerDelivery">) =>
+      ask(registration, { name: "answerDelivery", id, body }),
     storeTime: () => fetchStoreTime(registration),
     leave: () => leave(registration),
   };
@@ -130,24 +120,21 @@ async function fetchSecrets(registration: RegistrationState): Promise<ListenerSe
   // Waits, because a delivery can arrive before the answer to the registration.
   await registration.firstRegistration.promise;
   await registration.lastRegistration;
-  const secretResult = await ask(registration, {
-    name: "showSecret",
-    id: registration.endpointId,
-    body: undefined,
-  });
+  const secretResult = await askForSecrets(registration);
   if (secretResult.end === "success") registration.secrets = secretResult.value;
   return registration.secrets;
 }
 
+/** The store's time; null for real time, undefined if the sandbox does not answer and the store was not in real time. */
 async function fetchStoreTime(registration: RegistrationState): Promise<number | null | undefined> {
   const fallbackTime = registration.secrets.storeTime === null ? null : undefined;
   if (registration.state === "lost") return fallbackTime;
-  const secretResult = await ask(registration, {
-    name: "showSecret",
-    id: registration.endpointId,
-    body: undefined,
-  });
+  const secretResult = await askForSecrets(registration);
   return secretResult.end === "success" ? secretResult.value.storeTime : fallbackTime;
+}
+
+function askForSecrets(registration: RegistrationState): Answer<"showSecret"> {
+  return ask(registration, { name: "showSecret", id: registration.endpointId, body: undefined });
 }
 
 /** Attempts of one event never overlap at an endpoint (decision 93), so the unfinished attempt is the one in flight. */
@@ -167,18 +154,14 @@ async function findAttemptInFlight(
 
 async function fetchNextAttempt(
   registration: RegistrationState,
-  attemptInFlight: AttemptInFlight,
+  { deliveryId, eventId, attempt: attemptNumber }: AttemptInFlight,
 ): Promise<NextAttempt | undefined> {
   for (let readCount = 0; readCount < MAX_READS; readCount += 1) {
     await registration.world.sleep(FIRST_PAUSE_MS * 2 ** readCount);
-    const eventResult = await ask(registration, {
-      name: "showEvent",
-      id: attemptInFlight.eventId,
-      body: undefined,
-    });
+    const eventResult = await ask(registration, { name: "showEvent", id: eventId, body: undefined });
     if (eventResult.end !== "success") return undefined;
-    const delivery = eventResult.value.deliveries.find(({ id }) => id === attemptInFlight.deliveryId);
-    const attempt = delivery?.attempts.find(({ number }) => number === attemptInFlight.attempt);
+    const delivery = eventResult.value.deliveries.find(({ id }) => id === deliveryId);
+    const attempt = delivery?.attempts.find(({ number }) => number === attemptNumber);
     if (attempt === undefined || attempt.finishedAt === null) continue;
     const { nextAt: at, finishedAt } = attempt;
     return { at, waitMs: at === null ? null : at - finishedAt };
@@ -201,7 +184,7 @@ async function check(registration: RegistrationState): Promise<ConnectionChange>
   // The sandbox has another database now, which does not have this endpoint.
   if (answer.end === "refusal" && answer.error.code === "not_found") return reconnect(registration);
   if (answer.end === "refusal" && answer.status === 401 && isFetchingListenerAddress(url))
-    return { kind: "refused", answer: answer };
+    return { kind: "refused", answer };
   if (answer.end !== "success") return markLost(registration);
   const { state, reason, pausedBy } = answer.value;
   if (answer.value.url !== url) return { kind: "taken_over" };
@@ -225,18 +208,16 @@ function markLost(registration: RegistrationState): ConnectionChange {
   return previousState === "lost" ? NO_CHANGE : { kind: "lost" };
 }
 
+/** Pauses deliveries until the next registration, unless another listener has taken over. */
 async function leave(registration: RegistrationState): Promise<void> {
   registration.state = "left";
   registration.leaveController.abort();
-  const answer = await ask(registration, { name: "showEndpoint", id: registration.endpointId, body: {} });
+  const { endpointId: id } = registration;
+  const answer = await ask(registration, { name: "showEndpoint", id, body: {} });
   if (answer.end !== "success" || answer.value.url !== registration.url) return;
   // An endpoint that a drill has paused is enabled again after the drill.
   if (answer.value.state !== "enabled" && answer.value.pausedBy !== "drill") return;
-  await ask(registration, {
-    name: "setEndpointState",
-    id: registration.endpointId,
-    body: { action: "leave" },
-  });
+  await ask(registration, { name: "setEndpointState", id, body: { action: "leave" } });
 }
 
 const NO_CHANGE: ConnectionChange = { kind: "unchanged" };

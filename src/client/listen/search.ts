@@ -4,12 +4,7 @@ import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import { diagnoseInSteps, type DiagnoseOptions } from "../../core/webhook/diagnosis/diagnose.ts";
 import type { World } from "../../world.ts";
 
-export type CauseSearch = {
-  /** Why a request is not verified; empty if too many requests are waiting, or the budget is spent. */
-  readonly causesOf: (request: DiagnoseOptions) => Promise<readonly Diagnosis[]>;
-  /** Stops the current search and drops the waiting requests. */
-  readonly stop: () => void;
-};
+export type CauseSearch = Readonly<ReturnType<typeof createCauseSearch>>;
 
 const MIB = 1024 * 1024;
 /** The budget for searches, in hashed bytes: several seconds of work after idle time, then a small share of one core. */
@@ -20,7 +15,7 @@ const SLICE_BYTES = MIB;
 const MAX_QUEUED = 16;
 
 /** Creates a search that works between deliveries, within a budget of hashed bytes: anyone can send unsigned requests. */
-export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = BUDGET): CauseSearch {
+export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = BUDGET) {
   const runInTurn = createMutex();
   let bucket: Bucket | undefined;
   let waitingCount = 0;
@@ -45,7 +40,8 @@ export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = B
     }
   };
   return {
-    causesOf: async (request) => {
+    /** Why a request is not verified; empty if too many requests are waiting, or the budget is spent. */
+    causesOf: async (request: DiagnoseOptions): Promise<readonly Diagnosis[]> => {
       if (waitingCount >= MAX_QUEUED) return [];
       waitingCount += 1;
       try {
@@ -54,6 +50,7 @@ export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = B
         waitingCount -= 1;
       }
     },
+    /** Stops the current search and drops the waiting requests. */
     stop: () => (isStopped = true),
   };
 }

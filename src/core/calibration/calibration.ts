@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
 import { ASSUMPTIONS } from "./assumptions.ts";
 import { english } from "../language.ts";
+import { headerPairs } from "../network/headers.ts";
 import { redactSecrets, redactValues, UUID_SOURCE } from "../text.ts";
 import { decodeUtf8 } from "../json.ts";
 import {
   PAID_STATUS,
-  headerPairs,
   PAYMENT_JUDGES,
   type PaidOrder,
   type PaymentEvidence,

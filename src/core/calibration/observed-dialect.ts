@@ -5,7 +5,8 @@ import { STATUSES } from "../checkout/checkout.ts";
 import { RENAMABLE_EVENT_FIELDS, type Dialect, type SignatureForm } from "../shape/dialect.ts";
 import { isUuid } from "../text.ts";
 import { DEFAULT_HEADER_NAMES, headerValues } from "../webhook/signature.ts";
-import { eventOf, headerPairs, type PaymentEvidence, type ReceivedRequest } from "./payment.ts";
+import { headerPairs } from "../network/headers.ts";
+import { eventOf, type PaymentEvidence, type ReceivedRequest } from "./payment.ts";
 import {
   AMOUNT_MINOR,
   BOTH_FORMS_PROBE,

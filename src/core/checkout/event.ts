@@ -18,37 +18,25 @@ export type CheckoutEvent = {
 };
 
 export function createEvent(
-  {
-    id,
-    checkout,
-    sequence,
-    previousStatus,
-    checkoutJson,
-  }: {
-    readonly id: string;
+  input: Pick<CheckoutEvent, "id" | "sequence"> & {
     readonly checkout: Checkout;
     readonly previousStatus: Status | null;
-    readonly sequence: number;
     /** The bytes of the checkout, as in answers. */
     readonly checkoutJson: string;
   },
   now: number,
 ): CheckoutEvent {
+  const { id, sequence, checkout, previousStatus, checkoutJson } = input;
   const { storeId, id: checkoutId, object, status } = checkout;
   const type = `${object}.${status}` as const;
-  return withBody({ id, storeId, checkoutId, type, sequence, createdAt: now }, previousStatus, checkoutJson);
+  const event = { id, storeId, checkoutId, type, sequence, createdAt: now };
+  return { ...event, body: eventBody(event, previousStatus, checkoutJson) };
 }
 
 /** Creates a test event for an endpoint; it does not belong to a checkout (decision 11). */
-export function createTestEvent(
-  { id, storeId }: Pick<CheckoutEvent, "id" | "storeId">,
-  now: number,
-): Omit<CheckoutEvent, "checkoutId" | "type"> & { readonly checkoutId: null; readonly type: "webhook.test" } {
-  return withBody(
-    { id, storeId, checkoutId: null, type: "webhook.test", sequence: 1, createdAt: now } as const,
-    null,
-    "{}",
-  );
+export function createTestEvent({ id, storeId }: Pick<CheckoutEvent, "id" | "storeId">, now: number) {
+  const event = { id, storeId, checkoutId: null, type: "webhook.test", sequence: 1, createdAt: now } as const;
+  return { ...event, body: eventBody(event, null, "{}") };
 }
 
 /** The order_id in an event's body; empty if it has none. */
@@ -58,9 +46,12 @@ export function orderIdInBody(body: string): string {
   return typeof data["order_id"] === "string" ? data["order_id"] : "";
 }
 
-function withBody<
-  Head extends Pick<CheckoutEvent, "id" | "storeId" | "sequence" | "createdAt"> & { readonly type: string },
->(event: Head, previousStatus: Status | null, data: string): Head & Pick<CheckoutEvent, "body"> {
+/** The bytes of an event; `data` are the bytes of its checkout. */
+function eventBody(
+  event: Pick<CheckoutEvent, "id" | "storeId" | "sequence" | "createdAt"> & { readonly type: string },
+  previousStatus: Status | null,
+  data: string,
+): string {
   const head = JSON.stringify({
     event_id: event.id,
     type: event.type,
@@ -71,5 +62,5 @@ function withBody<
     sequence: event.sequence,
     previous_status: previousStatus,
   });
-  return { ...event, body: `${head.slice(0, -1)},"data":${data}}` };
+  return `${head.slice(0, -1)},"data":${data}}`;
 }

@@ -1,9 +1,8 @@
 export const PAGE_VIEWS = ["opened", "returned"] as const;
-type PageViewKind = (typeof PAGE_VIEWS)[number];
 
 /** A visit to the page of a checkout, or a departure to the shop. It says nothing about the payment (decision 19). */
 export type PageView = {
-  readonly kind: PageViewKind;
+  readonly kind: (typeof PAGE_VIEWS)[number];
   /** Milliseconds by the store's clock. */
   readonly at: number;
   /** The address that the browser went to, without the ids; null for a visit. */

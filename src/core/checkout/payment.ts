@@ -32,7 +32,7 @@ type CommandEffect = {
   /** The new or finished attempt to write; null if no attempt changes. */
   readonly attempt: Attempt | null;
   /** A result that arrived after the checkout had ended: recorded, never applied (decision 10). */
-  readonly lateResult: { readonly attempt: number; readonly result: AttemptResult } | null;
+  readonly lateResult: Omit<LateResult, "recordedAt"> | null;
 };
 
 /** A final status: the table has no transition from it. */

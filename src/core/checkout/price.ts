@@ -25,21 +25,17 @@ export function priceForCheckout(id: string, price: Price | undefined): Outcome<
   return refuseFact(`${state}_price`, { price: printableLiteral(id) });
 }
 
+type PriceDecision = Outcome<{ readonly price: Price; readonly isNew: boolean }>;
+
 /** Refuses with `state_conflict` a retired price, other terms, a missing approval, and a price over the maximum. */
-export function decidePrice(
-  price: Price,
-  prices: readonly Price[],
-): Outcome<{ readonly price: Price; readonly isNew: boolean }> {
+export function decidePrice(price: Price, prices: readonly Price[]): PriceDecision {
   const knownPrice = prices.find(({ id }) => id === price.id);
   if (knownPrice !== undefined) return decideKnownPrice(price, knownPrice);
   if (prices.length >= MAX_PRICES) return refuseFact("too_many_prices", { most: MAX_PRICES });
   return accept({ price, isNew: true });
 }
 
-function decideKnownPrice(
-  price: Price,
-  knownPrice: Price,
-): Outcome<{ readonly price: Price; readonly isNew: boolean }> {
+function decideKnownPrice(price: Price, knownPrice: Price): PriceDecision {
   const id = printableLiteral(knownPrice.id);
   if (knownPrice.retired) return refuseFact("price_id_retired", { price: id });
   const otherTerms = PRICE_TERMS.filter(([field]) => knownPrice[field] !== price[field]).map(

@@ -206,10 +206,7 @@ function removeUserInfo(text: string): string {
   return index === -1 ? text : `…${text.slice(index)}`;
 }
 
-const RETURN_DECISIONS: readonly number[] = [19];
-const RETURN_PATH_DECISIONS: readonly number[] = [19, 88];
-
 /** The decisions that a payer's page relies on if it links back to the merchant. */
 export function decisionsOfReturn({ path }: ReturnOrigin): readonly number[] {
-  return path === ROOT_PATH ? RETURN_DECISIONS : RETURN_PATH_DECISIONS;
+  return path === ROOT_PATH ? [19] : [19, 88];
 }

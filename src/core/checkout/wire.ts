@@ -14,12 +14,7 @@ export function visibleValues<Shown>(
 
 /** The bytes of a checkout in answers and events. */
 export function checkoutJson(checkout: Checkout, checkoutOrigin: string): string {
-  return JSON.stringify(wireOf(checkout, checkoutOrigin));
-}
-
-/** `livemode` is always false (decision 20). */
-function wireOf(checkout: Checkout, checkoutOrigin: string): CheckoutWire {
-  return {
+  return JSON.stringify({
     id: checkout.id,
     object: checkout.object,
     order_id: checkout.orderId,
@@ -27,8 +22,9 @@ function wireOf(checkout: Checkout, checkoutOrigin: string): CheckoutWire {
     currency: checkout.currency,
     status: checkout.status,
     checkout_url: checkoutUrl(checkout, checkoutOrigin),
+    // Always false (decision 20).
     livemode: false,
-  } satisfies Required<CheckoutWire>;
+  } satisfies CheckoutWire);
 }
 
 /** The bytes of a successful answer, containing the bytes of its checkout. */

@@ -92,7 +92,7 @@ const SECURITY_SCHEMES: Json = {
 /** The schema names of each operation's request and answer; the name of a query is used only in this file. */
 const BODY_NAMES = Object.fromEntries(
   OPERATION_NAMES.map((name) => [name, nameBodies(name)] as const),
-) as Readonly<Record<OperationName, BodyNames>>;
+) as Readonly<Record<OperationName, ReturnType<typeof nameBodies>>>;
 const SCHEMAS = allSchemas();
 
 /** An OpenAPI 3.1 document, derived from the router's table (decision 43). */
@@ -194,13 +194,9 @@ function nameOfRefusal(status: number, codes: readonly ErrorCode[]): string {
   return `Refused${status}${ownCodes.map((code) => upperFirst(camelCase(code))).join("")}`;
 }
 
-function groupByStatus(
-  codes: readonly ErrorCode[],
-): (readonly [status: number, codes: readonly ErrorCode[]])[] {
-  const statuses = [...new Set(codes.map((code) => ERRORS[code].status))];
-  return statuses
-    .toSorted((left, right) => left - right)
-    .map((status) => [status, codes.filter((code) => ERRORS[code].status === status)]);
+function groupByStatus(codes: readonly ErrorCode[]): [status: number, codes: readonly ErrorCode[]][] {
+  const groups = Map.groupBy(codes, (code) => ERRORS[code].status);
+  return [...groups].toSorted(([left], [right]) => left - right);
 }
 
 function describeRefusal(status: number, codes: readonly ErrorCode[]): Json {
@@ -246,9 +242,7 @@ function upperFirst(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
-type BodyNames = { readonly request: string; readonly response: string };
-
-function nameBodies(name: OperationName): BodyNames {
+function nameBodies(name: OperationName) {
   const { request, answer, isBare } = CONTROL_OPERATIONS[name];
   const answerShape = isBare ? answer : z.object({ ok: z.literal(true), requestId: z.uuid(), data: answer });
   const title = upperFirst(name);

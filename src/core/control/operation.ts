@@ -39,14 +39,15 @@ export type SandboxPart = "snapshots" | "configuration" | "portal" | "process";
 
 /**
  * The row of an operation. Its schemas are made at their first use, because a command calls few operations. Defaults:
- * method GET, no input, an envelope, no lasting connection, `entersStore`, and no refusals except
- * `not_found`, which every operation on a store has.
+ * no input, an envelope, no lasting connection, `entersStore`, and no refusals except `not_found`, which every operation
+ * on a store has.
  */
 type Row<Request extends z.ZodMiniType, Answer extends z.ZodMiniType> = Pick<
   Operation,
-  "path" | "summary" | "description"
+  "summary" | "description"
 > &
-  Partial<Omit<Operation, "request" | "answer" | "minRole">> & {
+  Partial<Pick<Operation, "isBare" | "isLasting" | "entersStore" | "refusals" | "part">> & {
+    readonly route: readonly [method: Operation["method"], path: string];
     readonly request?: () => Request;
     readonly answer: () => Answer;
   };
@@ -55,11 +56,13 @@ type Row<Request extends z.ZodMiniType, Answer extends z.ZodMiniType> = Pick<
 export function storeOperation<
   Answer extends z.ZodMiniType,
   Request extends z.ZodMiniType = z.ZodMiniUndefined,
->(minRole: MinRole, row: Row<Request, Answer>): Operation<Request, Answer> {
-  const { path, refusals = [] } = row;
+>(
+  minRole: MinRole,
+  { route: [method, path], refusals = [], ...row }: Row<Request, Answer>,
+): Operation<Request, Answer> {
   return sandboxOperation(minRole, {
     ...row,
-    path: `/stores/{store_id}${path}`,
+    route: [method, `/stores/{store_id}${path}`],
     refusals: ["not_found", ...refusals],
   });
 }
@@ -67,19 +70,19 @@ export function storeOperation<
 export function sandboxOperation<
   Answer extends z.ZodMiniType,
   Request extends z.ZodMiniType = z.ZodMiniUndefined,
->(minRole: MinRole, row: Row<Request, Answer>): Operation<Request, Answer> {
+>(minRole: MinRole, { route: [method, path], ...row }: Row<Request, Answer>): Operation<Request, Answer> {
   // In a row without a request, `Request` is its default type.
   const request = lazyValue(row.request ?? (() => z.undefined() as z.ZodMiniType as Request));
   const answer = lazyValue(row.answer);
   return {
-    method: "GET",
     isBare: false,
     isLasting: false,
     entersStore: true,
     refusals: [],
     minRole,
     ...row,
-    path: `${CONTROL_ROOT}${row.path}`,
+    method,
+    path: `${CONTROL_ROOT}${path}`,
     get request() {
       return request();
     },

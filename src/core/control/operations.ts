@@ -1,7 +1,6 @@
 // To add an operation, add its row to its subject's file in operations/, and its handler to the file with the same name
 // in sandbox/control/. A shape that two operations share is in the `shapes.ts` of its subject, where `nameSchemas`
 // names it. Add a new subject to `SUBJECTS`.
-import { chineseIn } from "../shape/issue-words.ts";
 import * as z from "zod/mini";
 import { snakeCase } from "../text.ts";
 import { partOf, type Part } from "../fact.ts";
@@ -142,7 +141,8 @@ function issuePart(issue: z.core.$ZodIssue | undefined): Part {
     case "unrecognized_keys":
       return partOf("issue_unknown_keys", { said, keys: issue.keys });
     case "custom":
-      return partOf("issue_own", { said, chinese: chineseIn(issue) ?? "无效" });
+      // `errorWords` sets the Chinese message.
+      return partOf("issue_own", { said, chinese: String(issue.params?.["chinese"] ?? "无效") });
     case undefined:
     case "invalid_element":
     case "invalid_key":
@@ -181,7 +181,7 @@ export function isRequestOf<Name extends OperationName>(name: Name, body: Reques
 export function decodeAnswer<Name extends OperationName>(
   name: Name,
   body: unknown,
-  { isSameVersion = false } = {},
+  isSameVersion = false,
 ): AnswerOf<Name> | undefined {
   const { answer, isBare } = CONTROL_OPERATIONS[name];
   const data = isBare ? body : envelope.safeParse(body).data?.data;

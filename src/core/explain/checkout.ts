@@ -3,10 +3,10 @@ import { HIDDEN_FIELD, type FieldDisplay } from "../checkout/wire.ts";
 import { toIso } from "../clock.ts";
 import { formatAmount } from "../money.ts";
 import { causeText, holdingFault, likelyCause, type StoryDelivery } from "./delivery.ts";
-import { english, type Translator, type Words } from "../language.ts";
+import { english } from "../language.ts";
 import { displayText } from "../text.ts";
 import { NO_REFUSAL, type Explanation } from "./explanation.ts";
-import { EXPLAIN_SENTENCES } from "./sentences.ts";
+import { EXPLAIN_SENTENCES, SUMMARY_SENTENCES } from "./sentences.ts";
 import { timelineOf, type CheckoutStory, type StoryMaterial } from "./timeline.ts";
 const STATES_DECISION = 10;
 
@@ -15,16 +15,15 @@ type StoryCheckout = { readonly checkout: Checkout; readonly story: CheckoutStor
 export function explainCheckout(
   { checkout, story }: StoryCheckout,
   { requests, now }: Pick<StoryMaterial, "requests" | "now">,
-  say: Translator = english,
 ): Explanation {
   return {
     ...NO_REFUSAL,
     kind: "checkout",
     id: checkout.id,
-    summary: summaryOf(checkout, say),
+    summary: summaryOf(checkout),
     rule: FINAL_STATES_RULE,
     decision: STATES_DECISION,
-    ...timelineOf({ checkouts: [story], requests, now }, say),
+    ...timelineOf({ checkouts: [story], requests, now }),
     next: nextCommands(checkout, story.deliveries),
   };
 }
@@ -34,10 +33,9 @@ export function explainOrder(
   orderId: string,
   checkouts: readonly StoryCheckout[],
   { requests, now }: Pick<StoryMaterial, "requests" | "now">,
-  say: Translator = english,
 ): Explanation {
   const lastCheckout = checkouts.at(-1);
-  const countText = checkouts.length > 1 ? ` (${say(EXPLAIN_SENTENCES.newest(checkouts.length))})` : "";
+  const countText = checkouts.length > 1 ? ` (${SUMMARY_SENTENCES.newest(checkouts.length)})` : "";
   const lastRequest = requests.at(-1);
   const explainCommands = lastRequest === undefined ? [] : [`checkout explain ${lastRequest.requestId}`];
   return {
@@ -46,10 +44,10 @@ export function explainOrder(
     id: orderId,
     summary:
       lastCheckout === undefined
-        ? say(noCheckoutSentence(requests))
-        : `${summaryOf(lastCheckout.checkout, say)}${countText}`,
+        ? noCheckoutSentence(requests)
+        : `${summaryOf(lastCheckout.checkout)}${countText}`,
     decision: PURCHASE_DECISION,
-    ...timelineOf({ checkouts: checkouts.map(({ story }) => story), requests, now }, say),
+    ...timelineOf({ checkouts: checkouts.map(({ story }) => story), requests, now }),
     next:
       lastCheckout === undefined
         ? explainCommands
@@ -57,9 +55,9 @@ export function explainOrder(
   };
 }
 
-function noCheckoutSentence(requests: StoryMaterial["requests"]): Words {
-  if (requests.some(({ status }) => status === 201)) return EXPLAIN_SENTENCES.checkoutsGone;
-  return EXPLAIN_SENTENCES.noCheckout(requests.filter(({ status }) => status >= 400).length);
+function noCheckoutSentence(requests: StoryMaterial["requests"]): string {
+  if (requests.some(({ status }) => status === 201)) return SUMMARY_SENTENCES.checkoutsGone;
+  return SUMMARY_SENTENCES.noCheckout(requests.filter(({ status }) => status >= 400).length);
 }
 
 /** The decision that an order_id is one purchase. */
@@ -70,21 +68,20 @@ export function explainEvent(
   event: CheckoutStory["events"][number],
   deliveries: readonly StoryDelivery[],
   now: number,
-  say: Translator = english,
 ): Explanation {
   const acceptedCount = deliveries.filter(({ state }) => state === "succeeded").length;
   const deliverySentence =
     deliveries.length === 0
-      ? EXPLAIN_SENTENCES.notWanted
-      : EXPLAIN_SENTENCES.sent(acceptedCount, deliveries.length);
+      ? SUMMARY_SENTENCES.notWanted
+      : SUMMARY_SENTENCES.sent(acceptedCount, deliveries.length);
   return {
     ...NO_REFUSAL,
     kind: "event",
     id: event.id,
-    summary: `${event.type}: ${say(deliverySentence)}`,
+    summary: `${event.type}: ${deliverySentence}`,
     rule: EVENTS_RULE,
     decision: SCHEDULE_DECISION,
-    ...timelineOf({ checkouts: [{ ...EMPTY_STORY, events: [event], deliveries }], requests: [], now }, say),
+    ...timelineOf({ checkouts: [{ ...EMPTY_STORY, events: [event], deliveries }], requests: [], now }),
     next: [
       ...new Set(helpCommands(deliveries)).add(
         deliveries.length === 0 ? "checkout endpoints list" : `checkout events replay ${event.id}`,
@@ -102,20 +99,19 @@ export function explainDelivery(
   event: CheckoutStory["events"][number],
   delivery: StoryDelivery,
   now: number,
-  say: Translator = english,
 ): Explanation {
   const lastAttempt = delivery.attempts.at(-1);
   const fault = holdingFault(delivery);
   const cause =
-    (lastAttempt && causeText(lastAttempt, say)) ?? (fault && say(EXPLAIN_SENTENCES.heldBy(fault)));
-  const explanation = explainEvent(event, [delivery], now, say);
-  const sentence = EXPLAIN_SENTENCES.delivery(event.type, delivery.state, delivery.attempts.length);
+    (lastAttempt && causeText(lastAttempt, english)) ?? (fault && english(EXPLAIN_SENTENCES.heldBy(fault)));
+  const explanation = explainEvent(event, [delivery], now);
+  const sentence = SUMMARY_SENTENCES.delivery(event.type, delivery.state, delivery.attempts.length);
   return {
     ...explanation,
     kind: "delivery",
     id: delivery.id,
     next: explanation.next.filter((command) => command !== `checkout explain ${delivery.id}`),
-    summary: `${say(sentence)}${cause === undefined ? "" : `; ${cause}`}`,
+    summary: `${sentence}${cause === undefined ? "" : `; ${cause}`}`,
   };
 }
 
@@ -125,18 +121,20 @@ const SUMMARY_TEXTS = {
   order_id: ({ orderId }) => displayText(orderId),
   amount_minor: ({ amountMinor, currency }) => formatAmount(amountMinor, currency),
   currency: HIDDEN_FIELD,
-  status: ({ status, expiresAt }, say) =>
-    `${status}, ${say(EXPLAIN_SENTENCES.status[status](toIso(expiresAt)))}`,
+  status: ({ status, expiresAt }) => `${status}, ${SUMMARY_SENTENCES.status[status](toIso(expiresAt))}`,
   checkout_url: HIDDEN_FIELD,
   livemode: HIDDEN_FIELD,
-} as const satisfies FieldDisplay<(checkout: Checkout, say: Translator) => string>;
+} as const satisfies FieldDisplay<(checkout: Checkout) => string>;
 
-function summaryOf(checkout: Checkout, say: Translator): string {
+function summaryOf(checkout: Checkout): string {
   const checkoutText = `${SUMMARY_TEXTS.object(checkout)} ${SUMMARY_TEXTS.order_id(checkout)}, ${SUMMARY_TEXTS.amount_minor(checkout)}`;
-  return `${checkoutText} by ${checkout.paymentMethod}: ${SUMMARY_TEXTS.status(checkout, say)}`;
+  return `${checkoutText} by ${checkout.paymentMethod}: ${SUMMARY_TEXTS.status(checkout)}`;
 }
 
-function nextCommands({ id, status }: Checkout, deliveries: readonly StoryDelivery[]): readonly string[] {
+export function nextCommands(
+  { id, status }: Checkout,
+  deliveries: readonly StoryDelivery[],
+): readonly string[] {
   const isPayable = status === "created" || status === "pending";
   const payCommands = isPayable ? [`checkout sandbox pay ${id} --outcome succeeded`] : [];
   return [...payCommands, ...helpCommands(deliveries)];

@@ -45,7 +45,6 @@ const VALID_CREATE_COMMANDS = [
   "checkout orders create --order-id order-1001 --price-id price_coffee --dry-run",
 ] as const;
 
-/** The parts that most refusals by a check share. */
 const SHARED_PARTS: Readonly<Partial<Record<CheckName, Partial<RefusalCheck>>>> = {
   transport: { next: VALID_CREATE_COMMANDS },
   route: { next: ["checkout assumptions"] },

@@ -2,14 +2,8 @@ import { COLON, COMMA, SEMICOLON, type Translator } from "../language.ts";
 import { partWords } from "../fact.ts";
 import { excerpt } from "../text.ts";
 import { toIso } from "../clock.ts";
-import {
-  causeText,
-  holdingFault,
-  isSuccess,
-  receivedText,
-  type StoryDelivery,
-  type StoryAttempt,
-} from "./delivery.ts";
+import { causeText, holdingFault, receivedText, type StoryDelivery, type StoryAttempt } from "./delivery.ts";
+import { isSuccess } from "./delivery-causes.ts";
 import { textOfParts, type LinePart, type PendingEntry, type StoryEntry } from "./explanation.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
@@ -136,10 +130,7 @@ function isPending(delivery: StoryDelivery): boolean {
   return state === "due" && !isHeld && hold === undefined && hasTime && !attempts.some(isInFlight);
 }
 
-/**
- * Text of a delivery that endpoints can share in one line: accepted at the first attempt, or not sent yet. Null if the
- * endpoint needs its own line.
- */
+/** Text that endpoints can share in one line: accepted at the first attempt, or not sent yet; null if there is none. */
 function sharedText(list: readonly StoryDelivery[], context: DeliveryContext): string | null {
   const [delivery, secondDelivery] = list;
   if (delivery === undefined || secondDelivery !== undefined || delivery.cause !== "event") return null;
@@ -254,7 +245,7 @@ function attemptEntries(
       status,
       error,
       ms,
-      ...attemptText(attempt, { previousAttempt: attempts[index - 1], endpointLabel }, context),
+      ...attemptText(attempt, attempts[index - 1], { ...context, endpointLabel }),
     };
   });
 }
@@ -262,14 +253,11 @@ function attemptEntries(
 /** The time since the previous attempt, the result, and the cause, or the words that the cause is the same. */
 function attemptText(
   attempt: StoryAttempt,
-  {
-    previousAttempt,
-    endpointLabel,
-  }: { readonly previousAttempt: StoryAttempt | undefined; readonly endpointLabel: string | undefined },
-  context: LineContext,
+  previousAttempt: StoryAttempt | undefined,
+  context: LineContext & { readonly endpointLabel: string | undefined },
 ): ReturnType<typeof textOfParts> {
   const { number, startedAt } = attempt;
-  const { say } = context;
+  const { say, endpointLabel } = context;
   const delayText =
     previousAttempt === undefined
       ? ""

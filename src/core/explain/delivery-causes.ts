@@ -1,4 +1,4 @@
-// The likely causes of failed attempts, as codes with values. Their sentences: core/explain/delivery-sentences.ts; the
+// The likely causes of failed attempts, as codes. Their sentences: core/explain/delivery-sentences.ts; the
 // sources of the facts: web/failure.ts and core/network/connection-fault.ts.
 import { fillPair } from "../fact.ts";
 import type { Words } from "../language.ts";
@@ -19,7 +19,6 @@ export type AttemptOutcome = {
 
 export type LikelyCause = {
   readonly code: string;
-  readonly values: readonly string[];
   readonly cause: Words;
   readonly next: string;
 };
@@ -28,13 +27,13 @@ export type LikelyCause = {
 export function causeOf(attempt: AttemptOutcome): LikelyCause | undefined {
   const { status, error } = attempt;
   if (error !== null) return errorCause(error, attempt.facts ?? {});
-  return status === null || isAccepted(status) ? undefined : answerCause(status, attempt);
+  return status === null || isSuccess(status) ? undefined : answerCause(status, attempt);
 }
 
 /** The likely cause of a false success: the answer is an HTML page. */
 export function falseSuccessCause(attempt: AttemptOutcome): LikelyCause | undefined {
   const { status, facts } = attempt;
-  if (status === null || !isAccepted(status)) return undefined;
+  if (!isSuccess(status)) return undefined;
   const isPage =
     /^\s*text\/html\b/i.test(facts?.contentType ?? "") ||
     /^\s*(?:<!doctype html|<html)\b/i.test(bodyOf(attempt));
@@ -45,7 +44,8 @@ function errorCause(error: DeliveryError, facts: AttemptFacts): LikelyCause {
   const { fault, elsewhere, beginning = "", unfinishedStatus, receivedBytes = 0, announcedBytes } = facts;
   if (error === "target_forbidden" || error === "interrupted" || fault === undefined)
     return causeWithCode(error);
-  if (fault === "refused" && elsewhere !== undefined) return causeWithCode("elsewhere", hostText(elsewhere));
+  if (fault === "refused" && elsewhere !== undefined)
+    return causeWithCode("elsewhere", elsewhere === "::1" ? "[::1]" : elsewhere);
   if (fault === "not_http") return causeWithCode(fault, excerpt(beginning));
   return causeWithCode(fault, String(unfinishedStatus), String(receivedBytes), String(announcedBytes ?? "?"));
 }
@@ -96,19 +96,16 @@ function barePath({ pathname }: URL): string {
   return pathname.replace(/\/+$/, "");
 }
 
-function hostText(address: string): string {
-  return address.includes(":") ? `[${address}]` : address;
-}
-
 function bodyOf({ answer }: Pick<AttemptOutcome, "answer">): string {
   return answer === null ? "" : Buffer.from(answer).toString("utf8");
 }
 
-function isAccepted(status: number): boolean {
-  return isAcceptedResult({ status, retryAfterMs: 0 });
+/** Whether a receiver accepted an attempt: any 2xx. */
+export function isSuccess(status: number | null): boolean {
+  return status !== null && isAcceptedResult({ status, retryAfterMs: 0 });
 }
 
 function causeWithCode(code: CauseCode | "other", ...values: string[]): LikelyCause {
   const { text, next } = DELIVERY_CAUSES.get(code) ?? OTHER_CAUSE;
-  return { code, values, cause: fillPair(text, Object.fromEntries(values.entries())), next };
+  return { code, cause: fillPair(text, Object.fromEntries(values.entries())), next };
 }

@@ -1,9 +1,15 @@
 import type { Hold } from "../webhook/hold.ts";
-import { isAcceptedResult, type DeliveryState } from "../webhook/delivery.ts";
+import type { DeliveryState } from "../webhook/delivery.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
 import type { AppliedFault } from "../fault/shapes.ts";
 import type { Translator } from "../language.ts";
-import { causeOf, falseSuccessCause, type AttemptOutcome, type LikelyCause } from "./delivery-causes.ts";
+import {
+  causeOf,
+  falseSuccessCause,
+  isSuccess,
+  type AttemptOutcome,
+  type LikelyCause,
+} from "./delivery-causes.ts";
 import { excerpt } from "../text.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
@@ -44,8 +50,7 @@ export type CauseMaterial = AttemptOutcome & Pick<StoryAttempt, "fault">;
 export function likelyCause({ fault, ...attempt }: CauseMaterial): LikelyCause | undefined {
   const { status, error } = attempt;
   if (fault === null || (error === null && status === null) || isSuccess(status)) return causeOf(attempt);
-  const cause = EXPLAIN_SENTENCES.injected(fault);
-  return { code: "injected", values: [fault], cause, next: "checkout faults list" };
+  return { code: "injected", cause: EXPLAIN_SENTENCES.injected(fault), next: "checkout faults list" };
 }
 
 /** The text that an attempt received: from its answer, otherwise from its error; undefined if there is none. */
@@ -72,9 +77,4 @@ export function causeText(attempt: CauseMaterial, say: Translator): string | und
 /** The fault that delays or delayed the first attempt of a delivery; undefined if there is none. */
 export function holdingFault({ fault }: Pick<StoryDelivery, "fault">): DeliveryAction | undefined {
   return fault?.action === "delay" || fault?.action === "reorder" ? fault.action : undefined;
-}
-
-/** Whether a receiver accepted an attempt: any 2xx. */
-export function isSuccess(status: number | null): boolean {
-  return status !== null && isAcceptedResult({ status, retryAfterMs: 0 });
 }

@@ -26,9 +26,7 @@ export type OrderableLine<Subject> = {
   readonly predecessor?: OrderableLine<Subject> | undefined;
 };
 
-/**
- * Merges ordered chains by time; if all chains continue with earlier times, a line says that the clock was set back.
- */
+/** Merges ordered chains by time; if all continue with earlier times, a line says that the clock was set back. */
 export function mergeChains<Subject>(
   chains: readonly (readonly OrderableLine<Subject>[])[],
   say: Translator,
@@ -49,7 +47,8 @@ export function mergeChains<Subject>(
       comesBefore(head.line, earliest.line) ? head : earliest,
     );
     const { line, index } = earliestHead;
-    if (line.entry.at < time) lines.push({ entry: clockMovedBackEntry(line.entry.at, say) });
+    if (line.entry.at < time)
+      lines.push({ entry: plainEntry("clock", line.entry.at, { text: say(EXPLAIN_SENTENCES.setBack) }) });
     time = line.entry.at;
     mergedLines.add(line);
     lines.push(line);
@@ -61,12 +60,7 @@ export function mergeChains<Subject>(
 }
 
 function comesBefore(left: OrderableLine<unknown>, right: OrderableLine<unknown>): boolean {
-  const difference = left.entry.at - right.entry.at || RANKS.indexOf(left.rank) - RANKS.indexOf(right.rank);
-  return difference < 0;
-}
-
-function clockMovedBackEntry(at: number, say: Translator): StoryEntry {
-  return plainEntry("clock", at, { text: say(EXPLAIN_SENTENCES.setBack) });
+  return (left.entry.at - right.entry.at || RANKS.indexOf(left.rank) - RANKS.indexOf(right.rank)) < 0;
 }
 
 /** An entry without a status and a duration. */

@@ -57,7 +57,7 @@ export function explainRequest(
     decision,
     field,
     expected,
-    received: received ?? receivedOf(code, refused),
+    received: received ?? receivedHeader(check, refused),
     differences,
     next: checkout === undefined ? next : [`checkout explain ${checkout.id}`, ...next],
   };
@@ -103,10 +103,12 @@ function missingCheckoutText(
   return checkout === undefined && hadCheckout ? say(EXPLAIN_SENTENCES.checkoutGone) : "";
 }
 
-type RefusalParts = Pick<Explanation, "fact" | "field" | "expected" | "received" | "next">;
-
 /** The parts of a refusal: from its fact and its code; from its message if an older version logged it. */
-function partsOf(request: RefusedRequest, check: RefusalCheck, say: Translator): RefusalParts {
+function partsOf(
+  request: RefusedRequest,
+  check: RefusalCheck,
+  say: Translator,
+): ReturnType<typeof olderParts> {
   const { told, message } = request;
   if (told === undefined) return olderParts(message, check, say);
   const parts = isRefusalFact(told) ? factParts(told) : undefined;
@@ -127,27 +129,13 @@ function partsOf(request: RefusedRequest, check: RefusalCheck, say: Translator):
 }
 
 /** The received value of the header that a check reads; null if the check reads no header. */
-function receivedOf(code: string, { headers }: RefusedRequest): string | null {
-  const name = CHECKED_HEADERS.get(code);
-  if (name === undefined) return null;
+function receivedHeader({ field }: RefusalCheck, { headers }: RefusedRequest): string | null {
+  // Names of headers begin with a capital, names of other fields do not.
+  if (field === null || !/^[A-Z]/.test(field)) return null;
+  const name = field.toLowerCase();
   const value = findHeader(headers, name);
   return value === undefined ? `no ${name} header` : `${name}: ${value}`;
 }
-
-const CHECKED_HEADERS: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    credential_missing: "authorization",
-    credential_invalid: "authorization",
-    environment_not_allowed: "authorization",
-    production_approval_missing: "authorization",
-    host_not_allowed: "host",
-    origin_not_allowed: "origin",
-    unsupported_content_type: "content-type",
-    idempotency_key_missing: "idempotency-key",
-    idempotency_key_invalid: "idempotency-key",
-    idempotency_key_reused: "idempotency-key",
-  }),
-);
 
 export function keyOfRefusal({ refused }: Pick<LoggedRequest, "refused">): string | null {
   return refused === null ? null : (findHeader(refused.headers, "idempotency-key") ?? null);
@@ -184,12 +172,13 @@ export function originalBody(checkout: ExistingCheckout): CreateRequest {
 
 function fieldsOfFirstRequest(checkout: ExistingCheckout): Map<string, string> {
   const fields = Object.entries({ path: CREATE_PATHS[checkout.object], ...originalBody(checkout) });
-  // In the form of the log, so that the values are comparable.
-  return new Map(fields.map(([field, value]) => [field, displayValue(storedField(value, checkout))]));
-}
-
-function storedField(value: unknown, { orderId }: ExistingCheckout): unknown {
-  return typeof value === "string" ? redactStored(value, orderId) : value;
+  return new Map(
+    fields.map(([field, value]) => {
+      // In the form of the log, so that the values are comparable.
+      const storedValue = typeof value === "string" ? redactStored(value, checkout.orderId) : value;
+      return [field, displayValue(storedValue)];
+    }),
+  );
 }
 
 function displayValue(value: unknown): string {

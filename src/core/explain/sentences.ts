@@ -17,29 +17,30 @@ const STATUS_NOTES: Readonly<Partial<Record<Status, Words>>> = {
   expired: CREATE_HINT,
 };
 
+/** The texts of summaries that only the API and the command line show, in English. */
+export const SUMMARY_SENTENCES = {
+  status: {
+    created: (expiresAt) => `${UNUSED_PAGE[0]}; the checkout expires at ${expiresAt}`,
+    pending: (expiresAt) => `the payer has started to pay; the checkout expires at ${expiresAt}`,
+    succeeded: () => "paid, and final",
+    failed: () => `not paid, and final: ${CREATE_HINT[0]}`,
+    cancelled: () => `cancelled by the payer, and final: ${CREATE_HINT[0]}`,
+    expired: (expiresAt) => `not paid before ${expiresAt}, and final: ${CREATE_HINT[0]}`,
+  } satisfies Readonly<Record<Status, (expiresAt: string) => string>>,
+  newest: (count: number) => `the newest of ${count} checkouts of this order_id`,
+  noCheckout: (refusedCount: number) =>
+    `no checkout was created with this order_id; ${refusedCount === 1 ? "1 request was" : `${refusedCount} requests were`} refused`,
+  checkoutsGone: "the checkouts of this order no longer exist, because the store has since been restored",
+  notWanted: "no endpoint subscribed to this event when it happened",
+  sent: (acceptedCount: number, totalCount: number) =>
+    `${acceptedCount} of ${totalCount} deliveries succeeded`,
+  delivery: (type: string, state: string, attemptCount: number) =>
+    `delivery of ${type}: ${state} after ${attemptCount} ${attemptCount === 1 ? "attempt" : "attempts"}`,
+};
+
 /** The texts of explanations and of story lines, one row for each fact. Causes include the remedy. */
 export const EXPLAIN_SENTENCES = {
   statusNotes: STATUS_NOTES,
-  status: {
-    created: (expiresAt) => [
-      `${UNUSED_PAGE[0]}; the checkout expires at ${expiresAt}`,
-      `${UNUSED_PAGE[1]}；收款单将于 ${expiresAt} 过期`,
-    ],
-    pending: (expiresAt) => [
-      `the payer has started to pay; the checkout expires at ${expiresAt}`,
-      `付款人已开始支付；收款单将于 ${expiresAt} 过期`,
-    ],
-    succeeded: () => ["paid, and final", "已支付，此为最终状态"],
-    failed: () => [`not paid, and final: ${CREATE_HINT[0]}`, `未支付，此为最终状态：${CREATE_HINT[1]}`],
-    cancelled: () => [
-      `cancelled by the payer, and final: ${CREATE_HINT[0]}`,
-      `付款人已取消，此为最终状态：${CREATE_HINT[1]}`,
-    ],
-    expired: (expiresAt) => [
-      `not paid before ${expiresAt}, and final: ${CREATE_HINT[0]}`,
-      `${expiresAt} 前无人支付，此为最终状态：${CREATE_HINT[1]}`,
-    ],
-  } satisfies Readonly<Record<Status, (expiresAt: string) => Words>>,
   /** The last change of a checkout, if its status does not imply it. */
   last: {
     started: (number: number) => [`payment attempt ${number} in progress`, `第 ${number} 次支付尝试进行中`],
@@ -64,29 +65,8 @@ export const EXPLAIN_SENTENCES = {
   ago: (span: string) => [`${span} ago`, `${span}前`],
   ahead: (span: string) => [`in ${span}`, `${span}后`],
   justNow: ["just now", "刚刚"],
-  newest: (count: number) => [
-    `the newest of ${count} checkouts of this order_id`,
-    `该订单号共有 ${count} 个收款单，此为最新`,
-  ],
-  noCheckout: (refusedCount: number) => [
-    `no checkout was created with this order_id; ${refusedCount === 1 ? "1 request was" : `${refusedCount} requests were`} refused`,
-    `该订单号没有收款单；${refusedCount} 个请求被拒绝`,
-  ],
-  checkoutsGone: [
-    "the checkouts of this order no longer exist, because the store has since been restored",
-    "该订单的收款单已不存在，因为商店此后从快照恢复过",
-  ],
-  notWanted: ["no endpoint subscribed to this event when it happened", "事件发生时没有接收端订阅此类事件"],
   tookMs: (ms: number) => [` in ${ms} ms`, `，耗时 ${ms} 毫秒`],
   byKey: (key: string) => [`, key ${key}`, `，幂等键 ${key}`],
-  sent: (acceptedCount: number, totalCount: number) => [
-    `${acceptedCount} of ${totalCount} deliveries succeeded`,
-    `${totalCount} 次推送中 ${acceptedCount} 次成功`,
-  ],
-  delivery: (type: string, state: string, attemptCount: number) => [
-    `delivery of ${type}: ${state} after ${attemptCount} ${attemptCount === 1 ? "attempt" : "attempts"}`,
-    `${type} 的推送：尝试 ${attemptCount} 次，状态为 ${state}`,
-  ],
   notAnswered: ["was not answered, and nothing was done", "未得到响应，也没有执行任何操作"],
   answered: (status: number) => [`was answered ${status}`, `响应为 ${status}`],
   answerLost: (status: number) => [

@@ -1,6 +1,7 @@
 import { toIso } from "../clock.ts";
 import type { Translator, Words } from "../language.ts";
 import { printable } from "../text.ts";
+import type { StoryEntry } from "./explanation.ts";
 
 /** The units of a span with their milliseconds, largest first. */
 const UNITS: readonly (readonly [unit: Words, size: number])[] = [
@@ -23,14 +24,6 @@ export function timedLine(at: number, text: string): string {
 }
 
 /** The line of an entry: a delivery is indented below its event. */
-export function entryLine({
-  at,
-  of,
-  text,
-}: {
-  readonly at: number;
-  readonly of: string | null;
-  readonly text: string;
-}): string {
+export function entryLine({ at, of, text }: Pick<StoryEntry, "at" | "of" | "text">): string {
   return timedLine(at, `${of === null ? "" : "  "}${text}`);
 }

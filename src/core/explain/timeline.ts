@@ -1,5 +1,5 @@
 import type { PageView } from "../checkout/page-view.ts";
-import { MAX_PAYMENT_ATTEMPTS, type AttemptResult } from "../checkout/payment.ts";
+import { MAX_PAYMENT_ATTEMPTS } from "../checkout/payment.ts";
 import { faultReason } from "../fault/fault.ts";
 import type { LoggedRequest } from "../request/logged-request.ts";
 import { COLON, COMMA, english, type Translator, type Words } from "../language.ts";
@@ -21,7 +21,7 @@ import {
 } from "./explanation.ts";
 import { mergeChains, plainEntry, type OrderableLine } from "./order.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
-import type { Attempt } from "../checkout/shapes.ts";
+import type { Attempt, LateResult } from "../checkout/shapes.ts";
 
 export type StoryRequest = LoggedRequest & {
   /** The Idempotency-Key; null if the request had none, or if the key was not stored. */
@@ -39,11 +39,7 @@ export type StoryEvent = { readonly id: string; readonly type: string; readonly 
 /** Everything that happened to a checkout, and everything pending. Times are milliseconds by the store's clock. */
 export type CheckoutStory = {
   readonly attempts: readonly Attempt[];
-  readonly lateResults: readonly {
-    readonly attempt: number;
-    readonly result: AttemptResult;
-    readonly recordedAt: number;
-  }[];
+  readonly lateResults: readonly LateResult[];
   readonly views: readonly PageView[];
   /** In chronological order. */
   readonly events: readonly StoryEvent[];
@@ -67,22 +63,17 @@ export type StoryLine = {
   readonly deliveryLines: readonly DeliveryLine[];
 };
 
-/** The subject of a line that can show more than its text. */
-type LineSubject = Pick<StoryLine, "request" | "event">;
-type OrderedLine = OrderableLine<LineSubject>;
+type OrderedLine = OrderableLine<Pick<StoryLine, "request" | "event">>;
 
 /** Maximum length of a key or a differing value in a line. */
 const MAX_SHOWN_CHARACTERS = 40;
 
 /** The deliveries of an event follow the event; pending entries are soonest first. */
-export function timelineOf(
-  story: StoryMaterial,
-  say: Translator = english,
-): Pick<Explanation, "entries" | "pending"> {
-  const entries = storyLines(story, say).flatMap(({ entry, deliveryLines }) =>
+export function timelineOf(story: StoryMaterial): Pick<Explanation, "entries" | "pending"> {
+  const entries = storyLines(story).flatMap(({ entry, deliveryLines }) =>
     [entry].concat(deliveryLines.map((line) => line.entry)),
   );
-  return { entries, pending: pendingOf(story, say) };
+  return { entries, pending: pendingOf(story) };
 }
 
 /** The lines of a story with their subjects, for pages that show more than the text. */
@@ -139,26 +130,19 @@ function typesOf(checkouts: readonly CheckoutStory[]): ReadonlyMap<string, strin
 
 /** Creation, attempts and end, in this order; the first attempt makes the checkout pending. */
 function lifecycleLines({ attempts, events }: CheckoutStory, say: Translator): readonly OrderedLine[] {
-  const [createdEvents, laterEvents] = [
-    events.filter(isCreatedEvent),
-    events.filter((event) => !isCreatedEvent(event)),
-  ];
-  const [pendingEvents, finalEvents] = [
-    laterEvents.filter(isPendingEvent),
-    laterEvents.filter((event) => !isPendingEvent(event)),
-  ];
+  const { created = [], pending = [], final = [] } = Object.groupBy(events, rankOf);
   const [firstAttemptLines = [], ...otherAttemptLines] = attempts.map((attempt) =>
     attemptLines(attempt, say),
   );
   return [
-    ...createdEvents.map((event) => eventLine(event, say)),
+    ...created.map((event) => eventLine(event, say)),
     // The start of the first attempt and the pending event are one line.
-    ...(pendingEvents.length === 0
+    ...(pending.length === 0
       ? firstAttemptLines.slice(0, 1)
-      : pendingEvents.map((event) => eventLine(event, say, attempts[0]))),
+      : pending.map((event) => eventLine(event, say, attempts[0]))),
     ...firstAttemptLines.slice(1),
     ...otherAttemptLines.flat(),
-    ...finalEvents.map((event) => eventLine(event, say)),
+    ...final.map((event) => eventLine(event, say)),
   ];
 }
 
@@ -193,12 +177,9 @@ function requestChain(requests: readonly StoryRequest[], say: Translator): reado
   );
 }
 
-function isCreatedEvent({ type }: StoryEvent): boolean {
-  return type.endsWith(".created");
-}
-
-function isPendingEvent({ type }: StoryEvent): boolean {
-  return type.endsWith(".pending");
+function rankOf({ type }: StoryEvent): "created" | "pending" | "final" {
+  if (type.endsWith(".created")) return "created";
+  return type.endsWith(".pending") ? "pending" : "final";
 }
 
 export function requestEntry(request: StoryRequest, say: Translator): StoryEntry {
@@ -239,8 +220,7 @@ function eventLine(event: StoryEvent, say: Translator, attempt?: Attempt): Order
   const attemptText =
     attempt === undefined ? "" : `${say(COMMA)}${say(EXPLAIN_SENTENCES.attempt(attempt.number))}`;
   const entry = plainEntry("event", at, { id, text: `${type}${attemptText}` });
-  if (isCreatedEvent(event)) return { entry, subject: { event }, rank: "created" };
-  return { entry, subject: { event }, rank: isPendingEvent(event) ? "pending" : "final" };
+  return { entry, subject: { event }, rank: rankOf(event) };
 }
 
 function viewLine({ kind, at, target }: PageView, say: Translator): OrderedLine {
@@ -262,10 +242,7 @@ function attemptLines(
   return [startLine, createLine(finishedAt, "finish", sentence)];
 }
 
-function lateResultEntry(
-  { attempt, result, recordedAt }: CheckoutStory["lateResults"][number],
-  say: Translator,
-): StoryEntry {
+function lateResultEntry({ attempt, result, recordedAt }: LateResult, say: Translator): StoryEntry {
   const text = say(EXPLAIN_SENTENCES.attemptLate(attempt, result));
   return plainEntry("late_result", recordedAt, { name: `late-${attempt}`, text });
 }

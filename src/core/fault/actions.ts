@@ -29,17 +29,12 @@ export type DeliveryAction = (typeof DELIVERY_ACTIONS)[number];
 export const FAULT_ACTIONS = [...API_ACTIONS, ...DELIVERY_ACTIONS] as const;
 export type FaultAction = ApiAction | DeliveryAction;
 
-const API_ACTION_NAMES: ReadonlySet<string> = new Set(API_ACTIONS);
-
-/** Whether an action applies to v1, not to deliveries. */
 export function isApiAction(action: FaultAction): action is ApiAction {
-  return API_ACTION_NAMES.has(action);
+  return API_ACTIONS.some((apiAction) => apiAction === action);
 }
 
-const FORGERY_NAMES: ReadonlySet<string> = new Set(FORGERY_ACTIONS);
-
 export function isForgery(action: string): action is ForgeryAction {
-  return FORGERY_NAMES.has(action);
+  return FORGERY_ACTIONS.some((forgery) => forgery === action);
 }
 
 /** Names of sets of faults (decision 94). */
@@ -52,5 +47,4 @@ export const FAULT_PROFILES = [
 ] as const;
 export type FaultProfile = (typeof FAULT_PROFILES)[number];
 
-/** Longest delay of a delivery, in milliseconds. */
 export const MAX_DELIVERY_DELAY_MS = 24 * 3_600_000;

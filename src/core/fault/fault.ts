@@ -42,7 +42,6 @@ export function faultReason({ id, action }: AppliedFault): string {
   return `injected by fault ${id} (${action})`;
 }
 
-/** Whether a fault can no longer be applied at a moment of the store's clock. */
 export function hasEnded({ times, applied, until }: Fault, now: number): boolean {
   return (times !== null && applied >= times) || (until !== null && now >= until);
 }

@@ -1,5 +1,5 @@
 import type { FaultProfile } from "./actions.ts";
-import type { FaultRequest } from "./request.ts";
+import type { FaultRequest } from "./shapes.ts";
 
 /** Maximum number of applications of each fault in profiles that should last for a whole test suite. */
 const MAX_APPLICATIONS = 1000;

@@ -1,9 +1,10 @@
-import { accept, inField, type Outcome, type Refused } from "../outcome.ts";
+import { accept, inField, mapValue, type Outcome, type Refused } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { isSecretInAddress, printableLiteral } from "../text.ts";
 import { parseEventTypes } from "../checkout/event-types.ts";
-import { isApiAction, type FaultAction } from "./actions.ts";
-import type { FaultsRequest, FaultEntry } from "./shapes.ts";
+import { isApiAction } from "./actions.ts";
+import { PROFILE_FAULTS } from "./profiles.ts";
+import type { FaultEntry, FaultRequest, FaultsRequest } from "./shapes.ts";
 import {
   MAX_API_LATENCY_MS,
   API_MATCH_FIELDS,
@@ -13,17 +14,30 @@ import {
   type FaultParameter,
 } from "./rules.ts";
 
-/** A requested fault; missing fields have their defaults. */
-export type FaultRequest = Omit<FaultsRequest, "profile" | "action"> & { readonly action: FaultAction };
-
 /** A valid fault before it belongs to a store. */
 export type FaultTerms = Omit<FaultEntry, "id" | "seed" | "matched" | "applied" | "createdAt"> & {
   /** If null, a random seed is drawn. */
   readonly seed: string | null;
 };
 
+/** A single fault, or all faults of a profile. Refuses with `invalid_parameter` and the expected value. */
+export function parseFaults({ profile, action, ...rest }: FaultsRequest): Outcome<readonly FaultTerms[]> {
+  if (profile === undefined && action !== undefined) {
+    return mapValue(parseFaultTerms({ ...rest, action }), (terms) => [terms]);
+  }
+  const fields = Object.entries(rest).filter(([name, value]) => value !== undefined && name !== "seed");
+  if (profile === undefined || action !== undefined || fields.length > 0) return refuseFact("fault_form", {});
+  const allTerms: FaultTerms[] = [];
+  for (const profileFault of PROFILE_FAULTS[profile]) {
+    const terms = parseFaultTerms({ ...profileFault, seed: rest.seed });
+    if (!terms.ok) return terms;
+    allTerms.push(terms.value);
+  }
+  return accept(allTerms);
+}
+
 /** Checks that the fields of a fault fit together. Refuses with `invalid_parameter` and the expected value. */
-export function parseFaultTerms(request: FaultRequest): Outcome<FaultTerms> {
+function parseFaultTerms(request: FaultRequest): Outcome<FaultTerms> {
   const { action, match = {} } = request;
   const refusal = checkMatchFields(request) ?? checkParameters(request) ?? checkValues(request);
   if (refusal !== undefined) return refusal;

@@ -24,6 +24,8 @@ export const DELIVERY_MATCH_FIELDS = {
   endpointId: "endpoint_id",
 } as const;
 
+const PARAMETER_NAMES = Object.values(FAULT_PARAMETERS).map(({ name }) => name);
+
 export const PATH_PATTERN = "^(?:/v1/|\\*)";
 
 /** The rules of `parseFaultTerms` and `parseFaults`, as a JSON Schema. */
@@ -34,7 +36,7 @@ export const FAULT_RULES = {
         { required: ["action"], ...forbidFields(["profile"]) },
         {
           required: ["profile"],
-          ...forbidFields(["action", "match", "times", "until", ...wireNamesOf(FAULT_PARAMETERS)]),
+          ...forbidFields(["action", "match", "times", "until", ...PARAMETER_NAMES]),
         },
       ],
     },
@@ -66,8 +68,4 @@ function oneOf(actions: readonly FaultAction[]) {
 /** Forbids fields by giving each a schema that accepts no value. */
 function forbidFields(names: readonly string[]) {
   return { properties: Object.fromEntries(names.map((name) => [name, false] as const)) };
-}
-
-function wireNamesOf(parameters: Readonly<Record<string, FaultParameter>>): readonly string[] {
-  return Object.values(parameters).map(({ name }) => name);
 }

@@ -82,6 +82,10 @@ export const faultRequest = z.strictObject({
 });
 /** A request for faults: an action with its match, or a profile. */
 export type FaultsRequest = DomainOf<typeof faultRequest>;
+/** A request for a single fault; missing fields have their defaults. */
+export type FaultRequest = Omit<FaultsRequest, "profile" | "action"> & {
+  readonly action: FaultEntry["action"];
+};
 
 type OrNull<Shape extends Readonly<Record<string, z.ZodMiniType>>> = {
   readonly [Name in keyof Shape]: z.ZodMiniNullable<Shape[Name]>;

@@ -1,7 +1,7 @@
 // A schedule of `explore`: faults at places, and an end of the payment. How schedules are chosen and shrunk:
 // core/judge/search.ts; their histories: schedule-history.ts beside it; runs: client/judge/search/run-schedule.ts.
 import type { FaultAction } from "../fault/actions.ts";
-import type { FaultRequest } from "../fault/request.ts";
+import type { FaultRequest } from "../fault/shapes.ts";
 
 /** How the payer ends a payment. `paid_after_decline`: the first attempt is declined, the second succeeds. */
 export const PAYER_OUTCOMES = [

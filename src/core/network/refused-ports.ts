@@ -6,7 +6,6 @@ const REFUSED_PORTS: ReadonlySet<number> = new Set([
   3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ]);
 
-/** Whether browsers refuse to open addresses with this port. */
 export function isRefusedPort(port: number): boolean {
   return REFUSED_PORTS.has(port);
 }

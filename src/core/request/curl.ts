@@ -1,3 +1,4 @@
+import { headerPairs } from "../network/headers.ts";
 import { printfOf, quoteToCopy } from "../shell/quote.ts";
 
 type RequestToRepeat = {
@@ -31,10 +32,7 @@ export function curlOf({ method, path, headers, body }: RequestToRepeat): string
 }
 
 function headerWords(headers: readonly string[]): (string | undefined)[] {
-  const pairs = headers.flatMap((name, index) =>
-    index % 2 === 0 ? [[name, headers[index + 1] ?? ""] as const] : [],
-  );
-  return pairs.flatMap(([name, value]) => {
+  return headerPairs(headers).flatMap(([name, value]) => {
     if (OMITTED_HEADERS.test(name)) return [];
     if (!CREDENTIAL_HEADER.test(name)) return [quoteToCopy(`${name}: ${value}`)];
     return /^authorization$/i.test(name) ? ['"Authorization: Bearer $CHECKOUT_API_KEY"'] : [];

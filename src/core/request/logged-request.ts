@@ -1,6 +1,7 @@
 // The content of the request log. Redaction of all stored texts: core/request/redaction.ts. Writing the log:
 // sandbox/runtime/request-log.ts; finding the requests of an order: store/request/order-index.ts.
 import { parseJson } from "../json.ts";
+import { headerPairs } from "../network/headers.ts";
 import type { RefusalFact } from "../outcome.ts";
 import { codePointLength, cutText, redactSecrets } from "../text.ts";
 import { isSecretHeader, redactHeader } from "./redaction.ts";
@@ -96,8 +97,7 @@ export function redactHeaders(
 
 /** The value of a stored header, by its name in lower case; undefined if it was not sent. */
 export function findHeader(headers: readonly string[], name: string): string | undefined {
-  const nameIndex = headers.findIndex((text, index) => index % 2 === 0 && text.toLowerCase() === name);
-  return nameIndex < 0 ? undefined : headers[nameIndex + 1];
+  return headerPairs(headers).find(([header]) => header.toLowerCase() === name)?.[1];
 }
 
 /** A body through `redact`: as sent, or with escapes resolved if they hide something from `redact`. */

@@ -56,10 +56,7 @@ export function eventBodyIn(dialect: Dialect | undefined, body: string): string 
   return JSON.stringify(Object.fromEntries(fields));
 }
 
-/**
- * An event of the service in our names. Fields that the dialect drops are missing, except the event id, which
- * its header also has.
- */
+/** An event of the service in our names, without the fields that the dialect drops; a header also has the event id. */
 export function readEventIn(
   dialect: Dialect | undefined,
   body: unknown,
@@ -85,7 +82,6 @@ export function changeEventIn(
   return eventBodyIn(dialect, JSON.stringify({ ...fields, ...change(fields) }));
 }
 
-/** Whether the body of an event has the field. */
 export function hasField(dialect: Dialect | undefined, field: string): boolean {
   return dialect?.event_fields?.[field] !== null;
 }

@@ -7,13 +7,3 @@ export function errorWords([error, chinese]: Words): {
 } {
   return { error, params: { chinese } };
 }
-
-/** The Chinese message that a check or `errorWords` gave an issue; undefined for other issues. */
-export function chineseIn({
-  params,
-}: {
-  readonly params?: Readonly<Record<string, unknown>> | undefined;
-}): string | undefined {
-  const chinese = params?.["chinese"];
-  return typeof chinese === "string" ? chinese : undefined;
-}

@@ -28,10 +28,7 @@ type JsonSchema = Readonly<Record<string, unknown>>;
 /** The names of `nameSchemas`, each with the wire schema that `wireSchema` derived. */
 export const wireSchemaNames = z.registry<{ id: string }>();
 
-/**
- * All uses of a schema refer to its name, even if its wire schema exists already. A derived schema (`extend`, `omit`)
- * does not inherit the name.
- */
+/** All uses of a schema refer to its name, also earlier uses. A derived schema (`extend`, `omit`) has no name. */
 export function nameSchemas(schemas: Readonly<Record<string, z.ZodMiniType>>): void {
   for (const [id, schema] of Object.entries(schemas)) {
     schemaNames.set(schema, id);

@@ -19,13 +19,10 @@ export function originProof(origin: SnapshotOrigin, parts: Iterable<Uint8Array>)
 }
 
 /** Begins a proof of parts that arrive one after the other. */
-export function beginProof({ masterKey, home = "" }: SnapshotOrigin): {
-  readonly add: (part: Uint8Array) => void;
-  readonly end: () => Buffer;
-} {
+export function beginProof({ masterKey, home = "" }: SnapshotOrigin) {
   const mac = createHmac("sha256", masterKey).update(`snapshot of ${home}\0`);
   return {
-    add: (part) => void mac.update(part),
+    add: (part: Uint8Array) => void mac.update(part),
     end: () => mac.digest().subarray(0, ORIGIN_PROOF_BYTES),
   };
 }

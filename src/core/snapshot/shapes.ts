@@ -18,7 +18,6 @@ export const namedSnapshot = z.object({
 export type NamedSnapshot = DomainOf<typeof namedSnapshot>;
 export const takenSnapshot = z.object({
   snapshot: namedSnapshot,
-  /** Whether the snapshot replaced an older one of the same name. */
   replaced: z.boolean(),
 });
 export type TakenSnapshot = DomainOf<typeof takenSnapshot>;

@@ -2,7 +2,6 @@
 export type SnapshotScope = { readonly storeId: string } | "all";
 
 export type SnapshotFacts = {
-  /** The snapshot's store; null for the whole sandbox. */
   readonly storeId: string | null;
   /** The time in milliseconds, by the real clock. */
   readonly takenAt: number;

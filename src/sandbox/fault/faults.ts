@@ -1,8 +1,7 @@
 import { toIso } from "../../core/clock.ts";
 import { hasEnded, type Fault } from "../../core/fault/fault.ts";
 import type { FaultsRequest } from "../../core/fault/shapes.ts";
-import type { FaultTerms } from "../../core/fault/request.ts";
-import { parseFaults } from "../../core/fault/terms.ts";
+import { parseFaults, type FaultTerms } from "../../core/fault/request.ts";
 import { accept, type Outcome, inField } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import type { World } from "../../world.ts";

@@ -5,16 +5,10 @@ import type { Store } from "../types.ts";
 
 export type StoreIdentity = Pick<Store, "id" | "merchantId" | "name" | "apiKey" | "signingSecret">;
 
-/** The identities of all stores that a sandbox has or had: a restore can bring a deleted store back. */
-export type Identities = {
-  readonly add: (identity: StoreIdentity) => void;
-  /** The identity of a known store. */
-  readonly of: (storeId: string) => StoreIdentity;
-  /** Reads the identities of restored stores, because a snapshot from another sandbox has other secrets, and no API key. */
-  readonly renew: (storeIds: readonly string[]) => Promise<void>;
-};
+export type Identities = Readonly<ReturnType<typeof createIdentities>>;
 
-export function createIdentities(sandbox: InProcessSandbox, calls: Calls): Identities {
+/** The identities of all stores that a sandbox has or had: a restore can bring a deleted store back. */
+export function createIdentities(sandbox: InProcessSandbox, calls: Calls) {
   const identities = new Map<string, StoreIdentity>();
   const keyOf = async (storeId: string): Promise<string> => {
     const apiKey = identities.get(storeId)?.apiKey;
@@ -25,13 +19,14 @@ export function createIdentities(sandbox: InProcessSandbox, calls: Calls): Ident
     return (await calls.control({ name: "createKey", storeId, body: {} })).apiKey;
   };
   return {
-    add: (identity) => void identities.set(identity.id, identity),
-    of: (storeId) => {
+    add: (identity: StoreIdentity) => void identities.set(identity.id, identity),
+    of: (storeId: string): StoreIdentity => {
       const identity = identities.get(storeId);
       if (identity === undefined) throw new Error("each handle is of a store that is known");
       return identity;
     },
-    renew: async (storeIds) => {
+    /** Reads the identities of restored stores, because a snapshot from another sandbox has other secrets, and no API key. */
+    renew: async (storeIds: readonly string[]) => {
       for (const id of storeIds) {
         const { storeId: _, ...access } = await calls.control({
           name: "storeAccess",

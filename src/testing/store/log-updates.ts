@@ -3,54 +3,42 @@ export type LogUpdates<Item> = { readonly items: readonly Item[]; readonly next:
 
 /** The source of a log: reads the items, and notifies readers of writes. */
 export type LogUpdateSource<Item> = {
-  /**
-   * Opens a reader: its first call returns all items, each later call the items that are new or may have changed since.
-   */
+  /** Opens a reader, which returns all items, and at later calls the items that are new or may have changed since. */
   readonly open: () => () => Promise<readonly Item[]>;
   /** Calls `onWrite` when something is written, until the returned function is called. */
   readonly follow: (onWrite: () => void) => () => void;
 };
 
-/** A followed log, which is read after each write until `leave` is called. */
-type FollowedLog<Item> = {
-  readonly nextUpdates: () => Promise<LogUpdates<Item>>;
-  readonly leave: () => void;
-};
-
 /**
- * Follows a log for all its waits together: after a write, the log is read once for all of them, and without a wait it
- * is not read.
+ * Follows a log for all its waits together: it is read once after a write, and without a wait not at all. The returned
+ * function adds a wait, which receives all existing items and then new ones, until `leave` is called.
  */
-export function createLogUpdates<Item>(source: LogUpdateSource<Item>): {
-  /** Adds a wait, which receives all existing items and then new ones, until `leave` is called. */
-  readonly join: () => { readonly all: Promise<LogUpdates<Item>>; readonly leave: () => void };
-} {
-  let followedLog: FollowedLog<Item> | undefined;
+export function createLogUpdates<Item>(source: LogUpdateSource<Item>) {
+  let followedLog: ReturnType<typeof follow<Item>> | undefined;
   let waitingCount = 0;
   const readAll = async (next: Promise<LogUpdates<Item>>): Promise<LogUpdates<Item>> => ({
     items: await source.open()(),
     next,
   });
-  return {
-    join: () => {
-      const log = followedLog ?? follow(source);
-      const next = log.nextUpdates();
-      // The first wait gets all items anyway; a later one also needs the items that were read before it joined.
-      const allUpdates = followedLog === undefined ? next : readAll(next);
-      followedLog = log;
-      waitingCount += 1;
-      const leave = (): void => {
-        waitingCount -= 1;
-        if (waitingCount > 0) return;
-        log.leave();
-        followedLog = undefined;
-      };
-      return { all: allUpdates, leave };
-    },
+  return () => {
+    const log = followedLog ?? follow(source);
+    const next = log.nextUpdates();
+    // The first wait gets all items anyway; a later one also needs the items that were read before it joined.
+    const allUpdates = followedLog === undefined ? next : readAll(next);
+    followedLog = log;
+    waitingCount += 1;
+    const leave = (): void => {
+      waitingCount -= 1;
+      if (waitingCount > 0) return;
+      log.leave();
+      followedLog = undefined;
+    };
+    return { all: allUpdates, leave };
   };
 }
 
-function follow<Item>({ open, follow: followWrites }: LogUpdateSource<Item>): FollowedLog<Item> {
+/** Reads a log after each write, until `leave` is called. */
+function follow<Item>({ open, follow: followWrites }: LogUpdateSource<Item>) {
   const read = open();
   let nextWrite = Promise.withResolvers<void>();
   const readNext = (): Promise<LogUpdates<Item>> => {

@@ -1,28 +1,23 @@
 import type { GuestWorld } from "../../world.ts";
 import { fakeTimersProblem } from "../../world/clock.ts";
-import { checkFilter, checkMatchText, checkOptions, type Fields } from "../call-options.ts";
+import { checkFilter, checkMatchText, checkOptions, type FilterSubject } from "../call-options.ts";
 import { WaitError } from "../errors.ts";
 import type { Filter, Log } from "../types.ts";
 import { createLogUpdates, type LogUpdates, type LogUpdateSource } from "./log-updates.ts";
 
 /** The source of a log, and how its items are matched and printed. */
-export type LogSource<Item> = LogUpdateSource<Item> & {
-  /** The default timeout of `waitFor`, in milliseconds. */
-  readonly waitTimeoutMs: number;
-  /** The types of the items. If they are given, a string must be one of them, or an id. Default: any string can match. */
-  readonly types?: readonly string[];
-  readonly world: Pick<GuestWorld, "sleep">;
-  /** The noun for an item, in the singular. */
-  readonly noun: string;
-  /** The noun for an item that a string matches. Default: `noun`. */
-  readonly matchedNoun?: string;
-  readonly fields: Fields<Item>;
-  readonly isClosed: () => boolean;
-  /** The strings by which `waitFor` matches an item. */
-  readonly names: (item: Item) => readonly (string | null)[];
-  /** Formats an item as a line of an error message. */
-  readonly line: (item: Item) => string;
-};
+export type LogSource<Item> = LogUpdateSource<Item> &
+  FilterSubject & {
+    /** The default timeout of `waitFor`, in milliseconds. */
+    readonly waitTimeoutMs: number;
+    readonly world: Pick<GuestWorld, "sleep">;
+    /** The noun for an item that a string matches. Default: `noun`. */
+    readonly matchedNoun?: string;
+    readonly isClosed: () => boolean;
+    /** The strings by which `waitFor` matches an item. */
+    readonly names: (item: Item) => readonly (string | null)[];
+    readonly line: (item: Item) => string;
+  };
 
 /** Maximum number of items that an error lists; it lists the newest. */
 const MAX_LINES = 20;
@@ -30,7 +25,7 @@ const MAX_LINES = 20;
 /** A log that is read when it is needed. `waitFor` reads it again only after a write. */
 export function createLog<Item>(source: LogSource<Item>): Log<Item> {
   const { world, open, noun, isClosed, names, line } = source;
-  const logUpdates = createLogUpdates(source);
+  const joinUpdates = createLogUpdates(source);
   const matcher = (match: Parameters<Log<Item>["waitFor"]>[0]): ((item: Item) => boolean) => {
     if (typeof match === "string") {
       checkMatchText(match, source);
@@ -61,7 +56,7 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
         (count === 1 ? items : await open()()).filter(matches)[count - 1];
       const controller = new AbortController();
       const timeout = world.sleep(timeoutMs, controller.signal).then(() => undefined);
-      const { all, leave } = logUpdates.join();
+      const { all, leave } = joinUpdates();
       try {
         for (
           let updates: LogUpdates<Item> | undefined = await all;
@@ -87,9 +82,7 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
         );
       } catch (error) {
         if (!isClosed()) throw error;
-        throw new WaitError(`the sandbox was closed while waiting for the ${noun}`, {
-          cause: error,
-        });
+        throw new WaitError(`the sandbox was closed while waiting for the ${noun}`, { cause: error });
       } finally {
         leave();
         controller.abort();

@@ -9,7 +9,7 @@ import { EVENT_TYPES } from "../../core/checkout/event-types.ts";
 import { CHECKS } from "../../core/webhook/webhook.ts";
 import { printable, printableLiteral, displayText } from "../../core/text.ts";
 import type { Calls } from "../calls.ts";
-import type { Fields } from "../call-options.ts";
+import type { FieldTree } from "../call-options.ts";
 import { createLog, type LogSource } from "./log.ts";
 import type { InProcessSandbox } from "../in-process.ts";
 
@@ -23,20 +23,15 @@ export const EVENT_FILTER_FIELDS = {
   ...fieldNames(CHECKS.envelope),
   ...fieldNames(CHECKS.change),
   data: fieldNames(CHECKS.checkout),
-} satisfies Fields<Event>;
+};
 const FAULT_FIELDS = fieldNames(appliedFault.shape);
-const DELIVERY_FIELDS = { ...fieldNames(delivery.shape), fault: FAULT_FIELDS } satisfies Fields<Delivery>;
-const REQUEST_FIELDS = {
-  ...fieldNames(loggedRequest.shape),
-  fault: FAULT_FIELDS,
-} satisfies Fields<LoggedRequest>;
+const DELIVERY_FIELDS = { ...fieldNames(delivery.shape), fault: FAULT_FIELDS };
+const REQUEST_FIELDS = { ...fieldNames(loggedRequest.shape), fault: FAULT_FIELDS };
 
-function fieldNames<Shape extends object>(shape: Shape): { readonly [Field in keyof Shape]: true } {
-  const fields = Object.keys(shape).map((field) => [field, true] as const);
-  return Object.fromEntries(fields) as { readonly [Field in keyof Shape]: true };
+function fieldNames(shape: object): FieldTree {
+  return Object.fromEntries(Object.keys(shape).map((field) => [field, true]));
 }
 
-/** The events of a store. */
 export function eventLog(
   sandbox: InProcessSandbox,
   { calls, storeId }: StoreLogContext,
@@ -93,7 +88,6 @@ export function deliveryLog(
   });
 }
 
-/** The v1 requests of a store. */
 export function requestLog(
   sandbox: InProcessSandbox,
   { calls, storeId }: StoreLogContext,

@@ -12,7 +12,6 @@ const ALL_RIGHTS = { trust: true, adopt: true, isAdministrator: true };
 
 type Scope = Parameters<typeof takeSnapshot>[1];
 
-/** Takes a snapshot of a store, or of the whole sandbox. */
 export async function takeSnapshotOf(sandbox: InProcessSandbox, scope: Scope): Promise<Uint8Array> {
   refuseClosed(sandbox);
   return takeSnapshot(sandbox.context, scope);
@@ -26,12 +25,9 @@ export async function takeSnapshotOf(sandbox: InProcessSandbox, scope: Scope): P
 export async function restoreInto(
   sandbox: InProcessSandbox,
   scope: Scope,
-  {
-    snapshot,
-    forget,
-    identities,
-  }: { readonly snapshot: Uint8Array; readonly forget: () => void; readonly identities: Identities },
+  options: { readonly snapshot: Uint8Array; readonly forget: () => void; readonly identities: Identities },
 ): Promise<readonly string[]> {
+  const { snapshot, forget, identities } = options;
   const outcome = await runWhileOpen(sandbox, async () =>
     // A caller without types can pass anything, and in jest a Uint8Array can be from another realm.
     ArrayBuffer.isView(snapshot) ? restoreSnapshot(sandbox.context, scope, snapshot, ALL_RIGHTS) : NO_BYTES,

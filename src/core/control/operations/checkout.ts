@@ -30,8 +30,7 @@ nameSchemas({ ReturnOrigin: returnOrigin, ReturnOrigins: returnOrigins });
 /** The operations on checkouts, prices and return origins (decisions 19, 38, 88, 89). */
 export const checkoutOperations = {
   pay: storeOperation("store", {
-    method: "POST",
-    path: "/checkouts/{id}/pay",
+    route: ["POST", "/checkouts/{id}/pay"],
     summary: "Acts as the payer of an order or a session",
     description:
       "Starts (`pending`), declines or ends the payment of a checkout as its payer would, and returns the new status with every change that followed; `late` is a success after the end. Refuses an outcome that the status does not allow, and a checkout that the store does not have.",
@@ -42,7 +41,7 @@ export const checkoutOperations = {
     refusals: ["session_not_found", "state_conflict"],
   }),
   listCheckouts: storeOperation("viewer", {
-    path: "/checkouts",
+    route: ["GET", "/checkouts"],
     summary: "Lists orders and sessions",
     description:
       "Returns a page of orders and sessions, newest first, and, if there are more, the id to pass as `before`. A text search covers only the newest checkouts, and returns how many. Refuses an unknown `before`.",
@@ -73,8 +72,7 @@ export const checkoutOperations = {
     refusals: ["session_not_found"],
   }),
   createTestOrder: storeOperation("store", {
-    method: "POST",
-    path: "/test-orders",
+    route: ["POST", "/test-orders"],
     summary: "Creates a test order without an API key",
     description:
       "Creates an order or a session by a price of the catalog, or by an amount with the first active payment method and currency of the store (default: 1000), and returns its id, order_id and status. Refuses a store that is inactive, or that has no active method or currency, an unknown price, and an amount beside a price.",
@@ -89,7 +87,7 @@ export const checkoutOperations = {
     refusals: ["conflicting_parameters", "state_conflict", "store_inactive", "capability_missing"],
   }),
   inspectCheckout: storeOperation("viewer", {
-    path: "/checkouts/{id}",
+    route: ["GET", "/checkouts/{id}"],
     summary: "Shows an order or a session",
     description:
       "Returns an order or a session with its payment attempts, late results and events, after applying everything that is due. Refuses an id that is not a checkout of the store.",
@@ -97,15 +95,14 @@ export const checkoutOperations = {
     refusals: ["session_not_found"],
   }),
   listPrices: storeOperation("viewer", {
-    path: "/prices",
+    route: ["GET", "/prices"],
     summary: "Lists the catalog",
     description:
       "Returns all prices in the store's catalog, ordered by id, including unapproved and retired prices.",
     answer: () => z.object({ storeId: z.uuid(), prices: z.array(price) }),
   }),
   addPrice: storeOperation("store", {
-    method: "POST",
-    path: "/prices",
+    route: ["POST", "/prices"],
     summary: "Adds a price to the catalog",
     description:
       "Adds a price, approved by default, and returns it with the capabilities that the store is missing for it. An identical price stays unchanged. Refuses an existing id with other terms, and a price beyond the limit of the catalog.",
@@ -119,8 +116,7 @@ export const checkoutOperations = {
     refusals: ["state_conflict"],
   }),
   retirePrice: storeOperation("store", {
-    method: "POST",
-    path: "/prices/retire",
+    route: ["POST", "/prices/retire"],
     summary: "Retires a price",
     description:
       "Retires a price, so that new checkouts cannot use it, and returns the price. Existing checkouts, and a price that is already retired, stay unchanged. Refuses an id that is not in the catalog.",
@@ -128,15 +124,14 @@ export const checkoutOperations = {
     answer: () => price,
   }),
   listReturnOrigins: storeOperation("viewer", {
-    path: "/return-origins",
+    route: ["GET", "/return-origins"],
     summary: "Lists the return origins",
     description:
       "Returns the return origins of the store, oldest first, each with its path if it has one. Payment pages link back to the first one.",
     answer: () => returnOrigins,
   }),
   changeReturnOrigins: storeOperation("store", {
-    method: "POST",
-    path: "/return-origins",
+    route: ["POST", "/return-origins"],
     summary: "Adds or removes a return origin",
     description:
       "Adds or removes a return origin of the store, and returns the whole list. Refuses an origin that a browser would write differently, the removal of an origin that is not registered, and more origins than a store may have.",

@@ -22,14 +22,13 @@ nameSchemas({ Clock: clock });
 /** The operations on a store's clock (decision 18). */
 export const clockOperations = {
   showClock: storeOperation("viewer", {
-    path: "/clock",
+    route: ["GET", "/clock"],
     summary: "Shows the store's time",
     description: "Returns the store's time, and whether its clock is frozen.",
     answer: () => clock,
   }),
   moveClock: storeOperation("store", {
-    method: "POST",
-    path: "/clock",
+    route: ["POST", "/clock"],
     summary: "Moves the store's clock",
     description:
       "Freezes, advances or sets the clock, or returns it to real time, and processes everything that becomes due before it answers. Returns the new time with the status changes and deliveries that became due. Refuses a time beyond the year 9999.",

@@ -7,7 +7,7 @@ import { sandboxOperation } from "../operation.ts";
 export const configOperations = {
   showConfig: sandboxOperation("owner", {
     part: "configuration",
-    path: "/config",
+    route: ["GET", "/config"],
     summary: "Exports the configuration",
     description:
       "Returns the start settings and, for each store, the prices, capabilities, return origins and endpoints, in the form of `checkout.config.json`. API keys and signing secrets are omitted.",
@@ -15,8 +15,7 @@ export const configOperations = {
   }),
   applyConfig: sandboxOperation("owner", {
     part: "configuration",
-    method: "POST",
-    path: "/config",
+    route: ["POST", "/config"],
     summary: "Applies a configuration",
     description:
       "Creates and changes stores as described, in one transaction, and returns each change, with the keys of new stores. With `dry_run` it returns the changes without making them. Refuses the whole configuration if one field is invalid, or conflicts with another field or with the state.",
@@ -44,7 +43,7 @@ export const configOperations = {
     refusals: ["state_conflict"],
   }),
   describeConfig: sandboxOperation("viewer", {
-    path: "/config.schema.json",
+    route: ["GET", "/config.schema.json"],
     summary: "Shows the schema of the configuration file",
     description: "Returns the JSON Schema of `checkout.config.json`, for editors and validators.",
     answer: () => z.looseObject({ type: z.string() }),

@@ -10,7 +10,6 @@ const MAX_STEPS = 400;
 const MAX_PAGE_LENGTH = 1000;
 /** The longest lease of a drill, in milliseconds: an hour more than the longest timeout of a command. */
 const MAX_LEASE_MS = 25 * 3_600_000;
-/** Maximum number of requests that are sent at the same moment. */
 const MAX_POSTS = 100;
 /** Maximum number of header lines of a request to an endpoint, and of characters of its body in base64. */
 const MAX_HEADERS = 20;
@@ -33,7 +32,6 @@ const postedRequest = z.strictObject({
 const postedAnswer = z.object({
   url: z.string(),
   milliseconds: wholeNumber(0),
-  /** The status of the answer; null if there was no answer. */
   status: z.nullable(z.int()),
   body: z.string(),
   retryAfter: z.nullable(z.string()),
@@ -46,8 +44,7 @@ const postedAnswer = z.object({
 /** The operations on drills (decisions 50, 66). */
 export const drillOperations = {
   openLease: storeOperation("store", {
-    method: "POST",
-    path: "/leases",
+    route: ["POST", "/leases"],
     summary: "Begins a drill",
     description:
       "Prepares the store for a drill, and returns the lease as the first line of a body that stays open. For `duplicates`, as which `checklist run` judges every part, the store's webhooks are held and retrieves are watched; for `explore`, the end of the lease removes all faults and returns the clock to real time; for `key`, the answer has an API key, which is revoked then. Everything is undone when the connection closes, the time is up or the lease is ended. Refuses, for `explore`, a store with faults, a moved clock or another lease.",
@@ -67,7 +64,7 @@ export const drillOperations = {
     isLasting: true,
   }),
   listDrills: storeOperation("viewer", {
-    path: "/drills",
+    route: ["GET", "/drills"],
     summary: "Lists the results of drills",
     description:
       "Returns the results of drills with their steps, newest first, optionally of one kind. Drills that proved nothing are not recorded.",
@@ -79,15 +76,14 @@ export const drillOperations = {
     answer: () => z.object({ drills: z.array(shownDrill) }),
   }),
   listRetrieves: storeOperation("store", {
-    path: "/leases/{id}/retrieves",
+    route: ["GET", "/leases/{id}/retrieves"],
     summary: "Lists the retrieves of paid checkouts",
     description:
       "Returns the ids of the paid checkouts that were retrieved from v1 since the lease began, one entry for each retrieve, except retrieves by commands of this program. Refuses a lease that has ended.",
     answer: () => z.object({ paidCheckouts: z.array(z.uuid()) }),
   }),
   postToEndpoint: storeOperation("store", {
-    method: "POST",
-    path: "/drills/post",
+    route: ["POST", "/drills/post"],
     summary: "Sends requests to endpoints under a lease",
     description:
       "Sends requests as they are given, all at the same moment, each to the address of an endpoint, or to the address to which its listener forwards, and returns the answers. They are no deliveries: nothing is written. Refuses a lease that has ended, and an endpoint that is not enabled.",
@@ -100,8 +96,7 @@ export const drillOperations = {
     refusals: ["state_conflict"],
   }),
   recordDrill: storeOperation("store", {
-    method: "POST",
-    path: "/drills",
+    route: ["POST", "/drills"],
     summary: "Records the result of a drill",
     description:
       "Stores the steps of a drill that ran on the command line, and returns the result. A drill of duplicates is refused if the endpoints have changed meanwhile.",
@@ -116,8 +111,7 @@ export const drillOperations = {
     refusals: ["state_conflict"],
   }),
   endLease: storeOperation("store", {
-    method: "POST",
-    path: "/leases/{id}/end",
+    route: ["POST", "/leases/{id}/end"],
     summary: "Ends a lease",
     description:
       "Ends a lease early and undoes its effects: held webhooks are sent. Refuses a lease that has already ended.",

@@ -10,8 +10,7 @@ nameSchemas({ FaultList: faultList });
 /** The operations on injected faults (decision 94). */
 export const faultOperations = {
   addFault: storeOperation("store", {
-    method: "POST",
-    path: "/faults",
+    route: ["POST", "/faults"],
     summary: "Adds a fault, or the faults of a profile",
     description:
       "Adds a fault of v1 or of deliveries, or all faults of a profile, and returns them. Refuses fields that do not apply to the action, an end in the past, an unknown event or endpoint, and more than 100 faults.",
@@ -21,22 +20,20 @@ export const faultOperations = {
     refusals: ["state_conflict"],
   }),
   listFaults: storeOperation("viewer", {
-    path: "/faults",
+    route: ["GET", "/faults"],
     summary: "Lists the active faults",
     description:
       "Returns the faults that can still apply to a request or a delivery, oldest first, and how often each was applied. Used-up faults are not listed.",
     answer: () => faultList,
   }),
   removeFault: storeOperation("store", {
-    method: "DELETE",
-    path: "/faults/{id}",
+    route: ["DELETE", "/faults/{id}"],
     summary: "Removes a fault",
     description: "Removes one fault and returns it. Refuses a fault that is unknown or used up.",
     answer: () => z.object({ fault: faultEntry }),
   }),
   clearFaults: storeOperation("store", {
-    method: "DELETE",
-    path: "/faults",
+    route: ["DELETE", "/faults"],
     summary: "Removes all faults",
     description:
       "Removes every fault of the store, and returns the removed faults. A store without faults is not an error.",

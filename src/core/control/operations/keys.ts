@@ -15,8 +15,7 @@ export const storeRights = {
 /** The operations on the API keys of a store (decisions 15, 89), and on tokens for it (decision 150). */
 export const keyOperations = {
   createKey: storeOperation("store", {
-    method: "POST",
-    path: "/keys",
+    route: ["POST", "/keys"],
     summary: "Creates an API key",
     description:
       "Creates an API key of the store with the given scopes, by default with all of them, and returns the key. The key is shown only once, because only its hash is stored.",
@@ -33,15 +32,14 @@ export const keyOperations = {
       }),
   }),
   listKeys: storeOperation("store", {
-    path: "/keys",
+    route: ["GET", "/keys"],
     summary: "Lists the API keys of the store",
     description:
       "Returns the API keys of the store, including revoked keys, oldest first: each with its scopes, its last four characters, and when it was created and revoked. Keys that a drill created are not listed.",
     answer: () => z.object({ storeId: z.uuid(), keys: z.array(keyEntry) }),
   }),
   revokeKey: storeOperation("store", {
-    method: "POST",
-    path: "/keys/{id}/revoke",
+    route: ["POST", "/keys/{id}/revoke"],
     summary: "Revokes an API key",
     description:
       "Revokes a key, so that v1 refuses it from now on, and returns the key with the number of remaining active keys. A key that is already revoked stays unchanged. Refuses an id that is not a key of the store.",
@@ -50,13 +48,11 @@ export const keyOperations = {
       z.extend(keyEntry, {
         storeId: z.uuid(),
         revokedAt: moment,
-        /** The number of active keys that remain in the store. */
         keysLeft: wholeNumber(0),
       }),
   }),
   createToken: storeOperation("owner", {
-    method: "POST",
-    path: "/tokens",
+    route: ["POST", "/tokens"],
     summary: "Creates a token for the store",
     description:
       "Creates a token with which programs, also on other machines, act on this store only, and returns the token. The token is shown only once, because only its hash is stored. It expires, by default after 7 days.",
@@ -71,15 +67,14 @@ export const keyOperations = {
       }),
   }),
   listTokens: storeOperation("owner", {
-    path: "/tokens",
+    route: ["GET", "/tokens"],
     summary: "Lists the tokens, links and sessions of the store",
     description:
       "Returns the tokens and links of the store, and the portal sessions that links began, oldest first, including expired and revoked ones: each with its role, its last use, and when it expires and was revoked.",
     answer: () => z.object({ storeId: z.uuid(), tokens: z.array(tokenEntry) }),
   }),
   revokeToken: storeOperation("owner", {
-    method: "POST",
-    path: "/tokens/{id}/revoke",
+    route: ["POST", "/tokens/{id}/revoke"],
     summary: "Revokes a token, a link or a session",
     description:
       "Revokes a token, a link with the session that it began, or a session, and returns it. Requests that wait, and open pages, end within 2 seconds. What is already revoked stays unchanged. Refuses an id that is not of the store.",
@@ -87,7 +82,7 @@ export const keyOperations = {
     answer: () => tokenEntry,
   }),
   showAccess: sandboxOperation("viewer", {
-    path: "/access",
+    route: ["GET", "/access"],
     summary: "Shows the rights of the token",
     description:
       "Returns the role of the calling token, and, if the token is limited to a store, the store and when the token expires.",

@@ -7,8 +7,7 @@ import { moment, textUpTo, wholeNumber } from "../../shape/fields.ts";
 export const portalOperations = {
   createSignIn: sandboxOperation("owner", {
     part: "portal",
-    method: "POST",
-    path: "/portal/sign-ins",
+    route: ["POST", "/portal/sign-ins"],
     summary: "Creates a link to the portal",
     description:
       "Returns a link that signs one browser in to the portal, once, and the time at which the link expires: after 10 minutes, or with `store_id` after 24 hours. With `store_id` the link opens only that store, with the role, for a session of the length `valid_ms`. Refuses if there is no portal, or if the page is about an unknown id or store.",
@@ -25,8 +24,7 @@ export const portalOperations = {
   }),
   endPortalSessions: sandboxOperation("owner", {
     part: "portal",
-    method: "DELETE",
-    path: "/portal/sessions",
+    route: ["DELETE", "/portal/sessions"],
     summary: "Signs every browser out of the portal",
     description:
       "Ends every session of the portal, and returns the number of sessions. Unused links become invalid too.",

@@ -34,29 +34,28 @@ const storeSummary = () =>
 /** The operations on the checklist. The administrator's operations need the admin token (decision 49). */
 export const readinessOperations = {
   assumptions: storeOperation("viewer", {
-    path: "/assumptions",
+    route: ["GET", "/assumptions"],
     summary: "Lists the decisions that fill gaps of the interface",
     description:
       "Returns each decision that fills a gap of the interface, with its first use by this store. A real service may decide otherwise.",
     answer: () => z.object({ storeId: z.uuid(), assumptions: z.array(assumptionEntry) }),
   }),
   checklist: storeOperation("viewer", {
-    path: "/checklist",
+    route: ["GET", "/checklist"],
     summary: "Judges the launch checklist",
     description:
       "Judges every item of the launch checklist, and returns each with its reason, evidence and next command, and the drills that run now. The verdict is `ready`, `ready_with_risks` or `not_ready`.",
     answer: () => checklist,
   }),
   storeSummary: storeOperation("viewer", {
-    path: "",
+    route: ["GET", ""],
     summary: "Shows the store as its merchant sees it",
     description:
       "Returns the merchant, capabilities, prices, active API keys, return origins, number of endpoints and dialect of the store. Secrets are omitted.",
     answer: storeSummary,
   }),
   waiveDrill: storeOperation("store", {
-    method: "POST",
-    path: "/waivers",
+    route: ["POST", "/waivers"],
     summary: "Skips a drill for 7 days",
     description:
       "Skips a drill for 7 days, with a reason: the checklist then passes without the drill, with a risk. Returns the waiver, which affects only the checklist.",
@@ -64,8 +63,7 @@ export const readinessOperations = {
     answer: () => waiver,
   }),
   recordExploration: storeOperation("store", {
-    method: "POST",
-    path: "/explorations",
+    route: ["POST", "/explorations"],
     summary: "Records an exploration",
     description:
       "Stores the result of `checkout explore`, replacing the previous one: the number of schedules, the number of causes found, and the results at each place. Returns the exploration with its time. The checklist shows it next to the items.",
@@ -73,8 +71,7 @@ export const readinessOperations = {
     answer: () => exploration,
   }),
   requestProduction: storeOperation("store", {
-    method: "POST",
-    path: "/production-requests",
+    route: ["POST", "/production-requests"],
     summary: "Requests production",
     description:
       "Records the merchant's request for production in the audit log, and returns the entry. The request opens nothing: an administrator opens the gate. Refuses a second request before the first is decided, and a request while the gate is open.",
@@ -83,8 +80,7 @@ export const readinessOperations = {
     refusals: ["state_conflict"],
   }),
   adminAct: storeOperation("administrator", {
-    method: "POST",
-    path: "/admin/acts",
+    route: ["POST", "/admin/acts"],
     summary: "Runs an action of the administrator",
     description:
       "Runs one action of the administrator (approvals, activation, capabilities, prices, the production gate), records it in the audit log, and returns the entry. Refuses an action that changes nothing, an unknown capability or price, and opening the gate without request and approval.",
@@ -93,7 +89,7 @@ export const readinessOperations = {
     refusals: ["state_conflict"],
   }),
   adminLog: storeOperation("administrator", {
-    path: "/admin/acts",
+    route: ["GET", "/admin/acts"],
     summary: "Lists the audit log",
     description:
       "Returns every entry of the audit log, oldest first: actions of administrators and requests of the merchant.",

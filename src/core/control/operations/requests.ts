@@ -18,7 +18,7 @@ const MAX_ID_LENGTH = 64;
 /** The operations on the request log, and `explain` (decisions 86, 87). */
 export const requestOperations = {
   listRequests: storeOperation("viewer", {
-    path: "/requests",
+    route: ["GET", "/requests"],
     // The operation reads only the log, which is not part of the store.
     entersStore: false,
     summary: "Lists v1 requests",
@@ -57,7 +57,7 @@ export const requestOperations = {
       }),
   }),
   showRequest: storeOperation("viewer", {
-    path: "/requests/{id}",
+    route: ["GET", "/requests/{id}"],
     summary: "Shows a v1 request",
     description:
       "Returns a logged v1 request; if the request was refused, with its headers and body, from which secrets are removed. Refuses a request that is not, or no longer, in the log.",
@@ -68,7 +68,7 @@ export const requestOperations = {
       }),
   }),
   explain: storeOperation("viewer", {
-    path: "/explain",
+    route: ["GET", "/explain"],
     summary: "Explains a request, checkout, event, delivery or order",
     description:
       "Finds the request, checkout, event, delivery or order with this id, and returns its story: what happened, which rule applies, what is due, and the next command. With `without=durations`, lines do not say how long anything took, which differs from run to run. Refuses an id that nothing in the store has.",
@@ -82,7 +82,7 @@ export const requestOperations = {
   }),
   saveStory: storeOperation("viewer", {
     part: "portal",
-    path: "/explain/page",
+    route: ["GET", "/explain/page"],
     summary: "Saves the page of an order as a file",
     description:
       "Returns the portal's page of a checkout as one HTML file, without scripts, links and secrets, in English or Chinese. The checkout is named as for `explain`: by its id, its newest order_id, or a request, an event or a delivery that is about it. Refuses an id without a checkout.",

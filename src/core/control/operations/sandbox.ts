@@ -5,7 +5,7 @@ import { sandboxOperation } from "../operation.ts";
 /** The operations on the serving process (decision 74). */
 export const sandboxOperations = {
   describe: sandboxOperation("viewer", {
-    path: "/openapi.json",
+    route: ["GET", "/openapi.json"],
     summary: "Describes the control API",
     description: "Returns the OpenAPI document of the control API.",
     answer: () =>
@@ -17,7 +17,7 @@ export const sandboxOperations = {
     isBare: true,
   }),
   describeSandbox: sandboxOperation("owner", {
-    path: "/sandbox",
+    route: ["GET", "/sandbox"],
     summary: "Describes the sandbox",
     description:
       "Returns the addresses, version, process, first store and settings of the running sandbox. The answer contains the signing secret of the first store, but no API key.",
@@ -25,8 +25,7 @@ export const sandboxOperations = {
   }),
   stopSandbox: sandboxOperation("owner", {
     part: "process",
-    method: "POST",
-    path: "/sandbox/stop",
+    route: ["POST", "/sandbox/stop"],
     summary: "Stops the sandbox",
     description:
       "Stops the sandbox, after this answer is sent, as a signal would. Refuses a `pid` that is not the sandbox's process.",

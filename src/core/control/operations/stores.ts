@@ -26,8 +26,7 @@ const restoreCodes = ["missing_parameter", "invalid_parameter", "not_found", "st
 /** The operations on the stores of a sandbox (decision 90); `storeSummary` shows one store. */
 export const storesOperations = {
   createStore: sandboxOperation("owner", {
-    method: "POST",
-    path: "/stores",
+    route: ["POST", "/stores"],
     summary: "Creates a store",
     description:
       "Creates a store with the default catalog, and returns its ids, its API key and its signing secret. The key is shown only once. Refuses an unknown merchant.",
@@ -50,14 +49,14 @@ export const storesOperations = {
     refusals: ["not_found"],
   }),
   listStores: sandboxOperation("viewer", {
-    path: "/stores",
+    route: ["GET", "/stores"],
     summary: "Lists the stores",
     description:
       "Returns every store, oldest first, with its merchant, and whether it is active. The first store is `default`.",
     answer: () => z.object({ stores: z.array(storeEntry) }),
   }),
   storeAccess: storeOperation("store", {
-    path: "/access",
+    route: ["GET", "/access"],
     summary: "Shows the settings that an application of the store needs",
     description:
       "Returns the signing secret of a store, with its ids and its name. The API key, which the application also needs, was shown when it was created. Refuses if the master key of the folder cannot decrypt the secret.",
@@ -73,8 +72,7 @@ export const storesOperations = {
     refusals: ["state_conflict"],
   }),
   reset: sandboxOperation("store", {
-    method: "POST",
-    path: "/reset",
+    route: ["POST", "/reset"],
     summary: "Resets one store or all stores",
     description:
       "Deletes the checkouts, events, deliveries and logs of one store or all stores, and returns the stores that were reset. API keys, prices and endpoints are kept. Refuses an unknown store, and a name that several stores have.",
@@ -84,8 +82,7 @@ export const storesOperations = {
   }),
   createStoreSnapshot: storeOperation("store", {
     part: "snapshots",
-    method: "POST",
-    path: "/snapshots",
+    route: ["POST", "/snapshots"],
     summary: "Takes a snapshot of a store",
     description:
       "Writes one store to a file in the state folder, replacing an existing snapshot of the same name, and returns the file's size.",
@@ -94,8 +91,7 @@ export const storesOperations = {
   }),
   createSnapshot: sandboxOperation("owner", {
     part: "snapshots",
-    method: "POST",
-    path: "/snapshots",
+    route: ["POST", "/snapshots"],
     summary: "Takes a snapshot of the whole sandbox",
     description:
       "Writes all stores to a file in the state folder, replacing an existing snapshot of the same name, and returns the file's size.",
@@ -104,7 +100,7 @@ export const storesOperations = {
   }),
   listSnapshots: sandboxOperation("store", {
     part: "snapshots",
-    path: "/snapshots",
+    route: ["GET", "/snapshots"],
     summary: "Lists the snapshots",
     description:
       "Returns every snapshot, of a store or of the whole sandbox, with its size and, if it cannot be restored, the reason. Each file is read and checked.",
@@ -112,8 +108,7 @@ export const storesOperations = {
   }),
   restoreStoreSnapshot: storeOperation("store", {
     part: "snapshots",
-    method: "POST",
-    path: "/snapshots/restore",
+    route: ["POST", "/snapshots/restore"],
     summary: "Restores a store from a snapshot",
     description:
       "Replaces one store with its state in a snapshot, in one transaction; other stores stay unchanged. Refuses an unknown snapshot, a damaged snapshot, another sandbox's snapshot without `trust`, and a snapshot that does not contain this store.",
@@ -124,8 +119,7 @@ export const storesOperations = {
   }),
   restoreSnapshot: sandboxOperation("owner", {
     part: "snapshots",
-    method: "POST",
-    path: "/snapshots/restore",
+    route: ["POST", "/snapshots/restore"],
     summary: "Restores a snapshot",
     description:
       "Replaces one store, which is created if it does not exist, or all stores with their state in a snapshot, in one transaction, and returns the restored stores. Refuses an unknown or damaged snapshot, another sandbox's snapshot without `trust`, and with `all` the snapshot of a single store.",
@@ -139,8 +133,7 @@ export const storesOperations = {
   }),
   removeSnapshot: sandboxOperation("store", {
     part: "snapshots",
-    method: "POST",
-    path: "/snapshots/remove",
+    route: ["POST", "/snapshots/remove"],
     summary: "Removes a snapshot",
     description:
       "Deletes the file of a snapshot, and returns the snapshot's name. State that was restored from the snapshot is kept. Refuses a name that no snapshot has.",
@@ -149,8 +142,7 @@ export const storesOperations = {
     refusals: ["not_found"],
   }),
   deleteStore: storeOperation("owner", {
-    method: "POST",
-    path: "/delete",
+    route: ["POST", "/delete"],
     summary: "Deletes a store",
     description:
       "Deletes a store and everything that belongs to it, and returns its id and name. Refuses the first store and an unknown store.",

@@ -10,7 +10,6 @@ import { SECRET_PATTERN } from "../../text.ts";
 import { TARGET_SCHEMA } from "../../webhook/target.ts";
 import { storeOperation } from "../operation.ts";
 
-/** Default overlap of a rotation, in milliseconds: a day. */
 export const DEFAULT_OVERLAP_MS = 24 * 3_600_000;
 /** The longest time that one request waits for events, or for the change of an endpoint, in milliseconds. */
 export const MAX_EVENT_WAIT_MS = 20_000;
@@ -27,15 +26,14 @@ const deliveries = z.object({ deliveries: z.array(deliveryEntry) });
 /** The operations on endpoints, events and deliveries (decisions 11 to 14, 45). */
 export const webhookOperations = {
   listEndpoints: storeOperation("viewer", {
-    path: "/endpoints",
+    route: ["GET", "/endpoints"],
     summary: "Lists the endpoints",
     description:
       "Returns every endpoint of the store, oldest first, with its state and, if it is paused or disabled, the reason. Removed endpoints are not listed.",
     answer: () => z.object({ storeId: z.uuid(), endpoints: z.array(endpoint) }),
   }),
   addEndpoint: storeOperation("store", {
-    method: "POST",
-    path: "/endpoints",
+    route: ["POST", "/endpoints"],
     summary: "Adds an endpoint",
     description:
       "Adds an endpoint for events of the types in `event_types`, by default for all events, and returns it with its signing secret. Refuses a host that is neither this machine nor allowed at the start, an address that is already registered, and more than 20 endpoints.",
@@ -52,7 +50,7 @@ export const webhookOperations = {
     refusals: ["state_conflict"],
   }),
   showEndpoint: storeOperation("viewer", {
-    path: "/endpoints/{id}",
+    route: ["GET", "/endpoints/{id}"],
     summary: "Shows an endpoint",
     description:
       "Returns an endpoint. With `url` and `wait_ms` it waits while the endpoint is enabled at that address. Refuses an unknown endpoint.",
@@ -65,8 +63,7 @@ export const webhookOperations = {
     answer: () => endpoint,
   }),
   setEndpointState: storeOperation("store", {
-    method: "POST",
-    path: "/endpoints/{id}/state",
+    route: ["POST", "/endpoints/{id}/state"],
     summary: "Enables, disables, pauses or removes an endpoint",
     description:
       "Enables, disables or pauses an endpoint, or removes it with its queued deliveries, and returns the endpoint. A listener that ends pauses its own endpoint with `leave`. Refuses an unknown endpoint, and `leave` for one that is not a listener's.",
@@ -75,7 +72,7 @@ export const webhookOperations = {
     refusals: ["state_conflict"],
   }),
   showSecret: storeOperation("store", {
-    path: "/endpoints/{id}/secret",
+    route: ["GET", "/endpoints/{id}/secret"],
     summary: "Shows the signing secrets of an endpoint",
     description:
       "Returns the active signing secrets of an endpoint, newest first, and the expired secrets. Refuses an unknown endpoint.",
@@ -88,8 +85,7 @@ export const webhookOperations = {
       }),
   }),
   rotateSecret: storeOperation("store", {
-    method: "POST",
-    path: "/endpoints/{id}/secret",
+    route: ["POST", "/endpoints/{id}/secret"],
     summary: "Rotates the signing secret of an endpoint",
     description:
       "Creates a new signing secret, and returns all secrets of the endpoint. Deliveries are signed with both the old and the new secret until the overlap ends, by default after a day. Refuses an unknown endpoint.",
@@ -100,8 +96,7 @@ export const webhookOperations = {
     answer: () => signingSecrets,
   }),
   testEndpoint: storeOperation("store", {
-    method: "POST",
-    path: "/endpoints/{id}/test",
+    route: ["POST", "/endpoints/{id}/test"],
     summary: "Sends a test event to an endpoint",
     description:
       "Queues a `webhook.test` event for one endpoint, and returns the event's id. Refuses a disabled or unknown endpoint.",
@@ -110,8 +105,7 @@ export const webhookOperations = {
     refusals: ["state_conflict"],
   }),
   registerListener: storeOperation("store", {
-    method: "POST",
-    path: "/listener",
+    route: ["POST", "/listener"],
     summary: "Registers the address of a listener",
     description:
       "Registers the current address of `checkout listen`, and returns its endpoint with the signing secrets. Waiting events are then delivered; with `since`, older events are delivered first. Refuses an unknown event and a foreign host.",
@@ -136,7 +130,7 @@ export const webhookOperations = {
     refusals: ["state_conflict"],
   }),
   fetchDeliveries: storeOperation("store", {
-    path: "/listener/requests",
+    route: ["GET", "/listener/requests"],
     summary: "Fetches the deliveries to a listener on another machine",
     description:
       "Returns the signed requests that are held for the listener registered at `url`, an address below `listener.invalid`, and have no answer yet, except those in `known`. With `wait_ms` it waits for one. A request that nobody answers in time counts as an attempt without an answer.",
@@ -155,8 +149,7 @@ export const webhookOperations = {
       }),
   }),
   answerDelivery: storeOperation("store", {
-    method: "POST",
-    path: "/listener/requests/{id}",
+    route: ["POST", "/listener/requests/{id}"],
     summary: "Answers a fetched delivery",
     description:
       "Passes on the answer of a listener to a request that it has fetched; the delivery's attempt then ends as with an answer over the network. Refuses a request that is unknown or whose time is up.",
@@ -169,7 +162,7 @@ export const webhookOperations = {
     answer: () => z.object({ id: z.uuid() }),
   }),
   listEvents: storeOperation("viewer", {
-    path: "/events",
+    route: ["GET", "/events"],
     summary: "Lists events",
     description:
       "Returns events that match every filter, oldest first: the events after `since`, or the newest, and then, if there are more, the id to pass as `before`. With `wait_ms` it waits for a match, and returns an empty list if there is none in time. Refuses `before` with `since` or `wait_ms`.",
@@ -199,7 +192,7 @@ export const webhookOperations = {
       z.object({ storeId: z.uuid(), events: z.array(eventEntry), nextBefore: z.nullable(z.uuid()) }),
   }),
   showEvent: storeOperation("viewer", {
-    path: "/events/{id}",
+    route: ["GET", "/events/{id}"],
     summary: "Shows an event and its deliveries",
     description:
       "Returns an event with its exact body, and each of its deliveries with the attempts. Refuses an id that is not an event of the store.",
@@ -211,8 +204,7 @@ export const webhookOperations = {
       }),
   }),
   replayEvent: storeOperation("store", {
-    method: "POST",
-    path: "/events/{id}/replay",
+    route: ["POST", "/events/{id}/replay"],
     summary: "Replays an event",
     description:
       "Queues an event again, with the same event_id and bytes, for one endpoint or for all enabled endpoints that receive its type, and returns the deliveries. No payment is repeated. Refuses an unknown event, and a store without such an endpoint.",
@@ -221,8 +213,7 @@ export const webhookOperations = {
     refusals: ["state_conflict"],
   }),
   replayFailed: storeOperation("store", {
-    method: "POST",
-    path: "/deliveries/replay",
+    route: ["POST", "/deliveries/replay"],
     summary: "Replays failed events",
     description:
       "Delivers again what was created since a given time and has failed: up to 1000 events whose last delivery to an endpoint failed are queued again (`replayed`), and deliveries to enabled endpoints that wait after a failed attempt are sent now (`retried`). Returns both numbers and whether there are more. Refuses an endpoint that is unknown or disabled, and a store for which nothing is delivered.",
@@ -237,8 +228,7 @@ export const webhookOperations = {
     refusals: ["state_conflict"],
   }),
   retryDeliveries: storeOperation("store", {
-    method: "POST",
-    path: "/deliveries/retry",
+    route: ["POST", "/deliveries/retry"],
     summary: "Sends waiting deliveries now",
     description:
       "Makes the deliveries that wait for their next attempt due now, to one endpoint or to all enabled endpoints, and of one order_id or of all, and returns their number; the events of an order keep their order. At most 1000 to each endpoint at once: `more` says whether others still wait. Refuses an endpoint that is unknown, disabled or paused, and a store for which nothing is delivered.",
@@ -248,7 +238,7 @@ export const webhookOperations = {
     refusals: ["state_conflict"],
   }),
   listDeliveries: storeOperation("viewer", {
-    path: "/deliveries",
+    route: ["GET", "/deliveries"],
     summary: "Lists deliveries",
     description:
       "Returns a page of deliveries with their attempts, newest first, and, if there are more, the id to pass as `before`. With `wait_ms` it waits for a match, and returns an empty list if there is none in time. Refuses an unknown `before`, and `before` with `wait_ms`.",

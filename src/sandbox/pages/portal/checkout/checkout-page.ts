@@ -1,4 +1,3 @@
-import { translatorFor } from "../../../../core/language.ts";
 import { merchantText } from "../../shared/merchant-text.ts";
 import { displayText } from "../../../../core/text.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
@@ -8,7 +7,7 @@ import {
   visibleValues,
   type FieldDisplay,
 } from "../../../../core/checkout/wire.ts";
-import { explainCheckout } from "../../../../core/explain/checkout.ts";
+import { nextCommands } from "../../../../core/explain/checkout.ts";
 import { EXPLAIN_SENTENCES } from "../../../../core/explain/sentences.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
@@ -32,7 +31,7 @@ export async function showCheckout(context: OperationContext, view: PartView): P
   if (!shownCheckout.ok) return shownCheckout;
   const fullStory = readStory(context, shownCheckout.value);
   const { checkout, checkoutCount } = fullStory;
-  const { next } = explainCheckout(fullStory, fullStory, translatorFor(view.language));
+  const next = nextCommands(checkout, fullStory.story.deliveries);
   const statusNote = EXPLAIN_SENTENCES.statusNotes[checkout.status];
   const command = explainCommand(context, checkout, checkoutCount);
   const main = html`<section class="checkout-head">

@@ -1,5 +1,6 @@
 import { toIso } from "../../../../core/clock.ts";
-import { causeText, errorText, isSuccess } from "../../../../core/explain/delivery.ts";
+import { causeText, errorText } from "../../../../core/explain/delivery.ts";
+import { isSuccess } from "../../../../core/explain/delivery-causes.ts";
 import { inBothLanguages, type Words } from "../../../../core/language.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import { storeTime } from "../../../with-store.ts";
