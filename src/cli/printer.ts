@@ -7,7 +7,8 @@ import { EXIT, type Problem } from "./problem.ts";
 import { wrapText } from "./wrap.ts";
 import { output, type Output } from "./output/output.ts";
 
-export type Field = readonly [label: string, value: string | number | null];
+/** A field of a result for people; without a value it is shown as a dash, and left out if its value is undefined. */
+export type Field = readonly [label: string, value: string | number | null | undefined];
 
 /** Styles of text; without colours, each returns the text unchanged. */
 export type Style = Readonly<
@@ -177,8 +178,9 @@ const HINT_PATTERN = /^( *(?:\p{Cc}\[\d+m)?→(?:\p{Cc}\[\d+m)? )(.*)$/gmu;
 
 /** Fields, one per line, with aligned values; text from outside is escaped. Labels are our own ASCII texts. */
 export function fieldLines(fields: readonly Field[]): string {
-  const width = Math.max(...fields.map(([label]) => label.length));
-  return fields
+  const shownFields = fields.filter(([, value]) => value !== undefined);
+  const width = Math.max(...shownFields.map(([label]) => label.length));
+  return shownFields
     .map(
       ([label, value]) =>
         `  ${label.padEnd(width)}  ${value === null || value === "" ? "–" : printable(displayText(String(value)))}`,

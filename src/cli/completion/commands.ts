@@ -1,7 +1,7 @@
 import { dirname, isAbsolute, join } from "node:path";
 import type { World } from "../../world.ts";
 import { register, type Context, type Group } from "../command.ts";
-import { EXIT, Refused, refuseUsage, storageProblem } from "../problem.ts";
+import { Refused, refuseUsage, storageProblem } from "../problem.ts";
 import { printable } from "../../core/text.ts";
 import bash from "./checkout.bash?raw";
 import fish from "./checkout.fish?raw";
@@ -154,7 +154,7 @@ function scriptPath({ env }: World, shell: CompletionShell): string {
     base === undefined
       ? "there is no home folder to write to (HOME)"
       : `${env[variable] ? variable : "HOME"} is not an absolute path: ${printable(base)}`;
-  throw new Refused({ exitCode: EXIT.failed, code: "no_home", message, next: manualStep(shell) });
+  throw new Refused({ code: "no_home", message, next: manualStep(shell) });
 }
 
 /** The next step if the script cannot be written to the home folder. */
@@ -167,7 +167,6 @@ function refuseForeignFile({ files }: World, path: string): void {
   const text = files.exists(path) ? files.read(path) : undefined;
   if (text === undefined || OWN_SCRIPT.test(text)) return;
   throw new Refused({
-    exitCode: EXIT.failed,
     code: "file_refused",
     message: `${printable(path)} was not written by checkout, and was left unchanged`,
     next: "move it away, and run the command again",

@@ -4,7 +4,7 @@ import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import { listOption, toOptionParser, register, valueOption, type Context, type Group } from "../command.ts";
 import { wholeNumberParser } from "../parsers.ts";
 import { EXIT, problemOf, Refused, unwrap } from "../problem.ts";
-import { readyBanner, readyLineProblem, warnAboutHold } from "../sandbox/ready.ts";
+import { readyBanner, refuseLostReadyLine, warnAboutHold } from "../sandbox/ready.ts";
 import { adoptOption } from "../sandbox/serving-options.ts";
 import { abortOnStop } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -51,7 +51,7 @@ async function runHostedDev(context: Context, options: HostedOptions): Promise<n
     stopSignal: stopSignal,
     announce: async (readyFields) => {
       await printer.result(output("ready", readyFields), () => readyBanner(context, readyFields));
-      if (world.isResultLost()) throw new Refused(readyLineProblem());
+      if (world.isResultLost()) throw refuseLostReadyLine();
     },
     use: (service) => {
       warnAboutHold(context, service);
@@ -65,7 +65,6 @@ async function runHostedDev(context: Context, options: HostedOptions): Promise<n
   }
   if (end !== undefined) throw new Refused(problemOf(end));
   throw new Refused({
-    exitCode: EXIT.failed,
     code: "workerd_ended",
     message: "workerd ended unexpectedly",
     next: "read sandbox.log in the state folder, and start it again; every answered write is kept",

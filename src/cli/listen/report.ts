@@ -56,17 +56,14 @@ export function readyText(readyFields: ListenReady, style: Style): string {
     defaultUrl ?? "only shown here; --forward http://localhost:3000/hooks sends them to your application";
   const ownAddresses = paths.map((path) => `${localOrigin(port)}${path}`).join(" and ");
   const fields: Field[] = [
-    ...(origin === null
-      ? [["Address", `${ownAddresses}: let the service or a tunnel send to it`] as const]
-      : ([
-          ["Sandbox", origin],
-          ["Secret", "checkout listen --print-secret"],
-        ] as const)),
-    ...(plan.eventTypes.includes(ALL_EVENTS) ? [] : [["Only", plan.eventTypes.join(", ")] as const]),
+    ["Address", origin === null ? `${ownAddresses}: let the service or a tunnel send to it` : undefined],
+    ["Sandbox", origin ?? undefined],
+    ["Secret", origin === null ? undefined : "checkout listen --print-secret"],
+    ["Only", plan.eventTypes.includes(ALL_EVENTS) ? undefined : plan.eventTypes.join(", ")],
     ...routes.map(({ pattern, url }) => ["Forwards", `${pattern} → ${url}`] as const),
     ["Forwards", `${eventsText} → ${fallback}`],
-    ...(replayedCount === 0 ? [] : [["Replays", `${replayedCount} events first`] as const]),
-    ...(readsKeys ? [["Keys", "r replays the last event, d shows its details, q quits"] as const] : []),
+    ["Replays", replayedCount === 0 ? undefined : `${replayedCount} events first`],
+    ["Keys", readsKeys ? "r replays the last event, d shows its details, q quits" : undefined],
   ];
   const title = `${style.green("●")} ${style.bold("checkout listen")} ${VERSION} is ready (pid ${readyFields.pid}). Ctrl-C stops it.`;
   return [title, "", fieldLines(fields), ""].join("\n");

@@ -1,6 +1,6 @@
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { choiceParser } from "../parsers.ts";
-import { notRunningProblem, Refused } from "../problem.ts";
+import { noSandboxProblem, Refused } from "../problem.ts";
 import { assignmentCommand } from "../../core/shell/quote.ts";
 import { noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
 import { findRunningSandbox, runningReadyMessage, type RunningSandbox } from "./running.ts";
@@ -61,7 +61,7 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
   if (sandbox === undefined) {
     const namedAddress = around.address()?.value;
     const next = "checkout sandbox start; within checkout exec the environment has these variables already";
-    throw new Refused({ ...notRunningProblem(folder), ...(namedAddress === undefined ? {} : { next }) });
+    throw new Refused({ ...noSandboxProblem(folder), ...(namedAddress === undefined ? {} : { next }) });
   }
   const { control_token: token } = sandbox.run;
   const access = await readAccess(context, options, sandbox);

@@ -3,7 +3,7 @@ import type { World } from "../../world.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../target/notes.ts";
-import { catchRefusal, EXIT, notRunningProblem, Refused, type Problem } from "../problem.ts";
+import { catchRefusal, EXIT, noSandboxProblem, Refused } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 import { describeRun } from "./running.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -51,22 +51,20 @@ async function checkLog(context: Context, folder: string): Promise<void> {
   if (run !== undefined && run.port !== null) {
     const outcome = await catchRefusal(describeRun(context, run));
     // The log of a sandbox that does not answer may say why.
-    if (outcome.ok && outcome.value.description.logFile === null)
-      throw new Refused(terminalLogProblem(run.pid));
+    if (outcome.ok && outcome.value.description.logFile === null) throw refuseTerminalLog(run.pid);
   }
   if (world.files.exists(stateFile(folder, "log"))) return;
-  if (run !== undefined) throw new Refused(terminalLogProblem(run.pid));
-  const { message, ...problem } = notRunningProblem(around.shownFolder());
+  if (run !== undefined) throw refuseTerminalLog(run.pid);
+  const { message, ...problem } = noSandboxProblem(around.shownFolder());
   throw new Refused({ ...problem, message: `there is no log: ${message}` });
 }
 
-function terminalLogProblem(pid: number): Problem {
-  return {
-    exitCode: EXIT.failed,
+function refuseTerminalLog(pid: number): Refused {
+  return new Refused({
     code: "no_log_file",
     message: `the running sandbox (pid ${pid}) writes its log to the terminal in which it was started`,
     next: "look there, or restart it with a log file: checkout sandbox stop; checkout sandbox start --detach",
-  };
+  });
 }
 
 type LogReader = {

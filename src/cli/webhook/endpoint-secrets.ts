@@ -6,7 +6,7 @@ import { invalidOption, register, valueOption, type Context, type Group } from "
 import { choiceParser } from "../parsers.ts";
 import { fieldLines, secretText } from "../printer.ts";
 import { findId } from "../target/ids.ts";
-import { EXIT, Refused, refuseUsage } from "../problem.ts";
+import { Refused, refuseUsage } from "../problem.ts";
 import { ENDPOINT_REMEDIES } from "./deliveries.ts";
 import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -89,7 +89,7 @@ async function findOnlyEndpoint(context: Context): Promise<string> {
   const [onlyEndpoint, ...tail] = urlEndpoints.length === 0 ? endpoints : urlEndpoints;
   if (onlyEndpoint === undefined) {
     const next = "add one: checkout endpoints add http://localhost:3000/hooks";
-    throw new Refused({ exitCode: EXIT.failed, code: "no_endpoint", message: "there is no endpoint", next });
+    throw new Refused({ code: "no_endpoint", message: "there is no endpoint", next });
   }
   if (tail.length === 0) return onlyEndpoint.id;
   const knownEndpoints = [onlyEndpoint, ...tail].map(({ id, url }) => `${id} (${printable(url)})`).join(", ");

@@ -17,12 +17,12 @@ import {
   type EventStart,
 } from "../parsers.ts";
 import { fieldLines, nextPageText } from "../printer.ts";
-import { Refused, type Problem } from "../problem.ts";
+import type { Refused } from "../problem.ts";
 import { findId } from "../target/ids.ts";
 import {
   waitForDelivery,
   EVENT_REMEDIES,
-  waitTimeoutProblem,
+  refuseTimeout,
   waitMsOf,
   webhookWaitOptions,
   type WebhookWaitOptions,
@@ -211,7 +211,7 @@ async function awaitNextEvents(
   if (eventList.events.length > 0) return eventList;
   const since = query.from === undefined ? (query.since ?? 0) : toIso(query.from);
   const next = `continue to wait: checkout events list --since ${since} --wait, with the same filters`;
-  throw new Refused(waitTimeoutProblem("no matching event occurred", next, { since: query.since ?? 0 }));
+  throw refuseTimeout("no matching event occurred", next, { since: query.since ?? 0 });
 }
 
 async function runGet(context: Context, options: GetOptions, text = ""): Promise<number> {
@@ -220,7 +220,7 @@ async function runGet(context: Context, options: GetOptions, text = ""): Promise
   const event = isWaiting
     ? await waitForDelivery(context, options, { eventId: id, until: isSettled })
     : await showEvent(context, id);
-  if (isWaiting && !isSettled(event.deliveries)) throw new Refused(stillDueProblem(event));
+  if (isWaiting && !isSettled(event.deliveries)) throw refuseStillDue(event);
   if (options.body === true) return context.printer.raw(event.sentBody ?? event.body);
   return context.printer.result(answerOutput("showEvent", event), () => eventText(event, context.printer));
 }
@@ -260,13 +260,13 @@ function isSettled(deliveries: readonly DeliveryEntry[]): boolean {
 }
 
 /** A retry can be hours away; the hint says how to move the store's clock there. */
-function stillDueProblem({ eventId, deliveries }: AnswerOf<"showEvent">): Problem {
+function refuseStillDue({ eventId, deliveries }: AnswerOf<"showEvent">): Refused {
   const pendingDeliveries = deliveries.filter(({ state }) => state === "due");
   const times = pendingDeliveries.flatMap(({ nextAt }) => nextAt ?? []);
   const nextAttempt = times.length === 0 ? "soon" : toIso(Math.min(...times));
   const message = `${pendingDeliveries.length} of ${deliveries.length} deliveries of ${eventId} are still due, the next at ${nextAttempt}`;
   const next = `continue to wait: checkout events get ${eventId} --wait; checkout sandbox clock advance <duration> causes the next attempt, and checkout endpoints list shows whether its endpoint is enabled`;
-  return waitTimeoutProblem(message, next, {
+  return refuseTimeout(message, next, {
     event_id: eventId,
     due: pendingDeliveries.length,
     next_at: nextAttempt,
