@@ -217,6 +217,18 @@ export function toOptionParser<Value>(parse: (text: string) => Outcome<Value>): 
   };
 }
 
+/** A parser of an option's value from a function that returns undefined for a text that the option refuses. */
+export function optionParser<Value>(
+  expectedText: string,
+  parse: (text: string) => Value | undefined,
+): (text: string) => Value {
+  return (text) => {
+    const value = parse(text);
+    if (value === undefined) throw invalidOption(expectedText, text);
+    return value;
+  };
+}
+
 export function switchOption(flags: string, description: string): Option {
   return new Option(flags, description);
 }

@@ -11,7 +11,7 @@ import { matchText, parameterText, parseProbabilityText } from "../../core/fault
 import { printableLiteral, shortId } from "../../core/text.ts";
 import { runnerFor, resolveMoment } from "../calling.ts";
 import { retypeLine } from "../hints/again.ts";
-import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
+import { optionParser, register, valueOption, type Context, type Group } from "../command.ts";
 import {
   parseUuid,
   choiceParser,
@@ -21,7 +21,7 @@ import {
   wholeNumberParser,
 } from "../parsers.ts";
 import { refuseUsage } from "../problem.ts";
-import { table } from "../table.ts";
+import { tableOf, type Column } from "../table.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText, type SpanOrMoment } from "../../core/duration.ts";
 import { PARTS } from "../../core/refusals/parts.ts";
@@ -149,7 +149,7 @@ function matchOptions(): Option[] {
     valueOption(
       "--probability <p>",
       "probability that a match gets the fault, 0 to 1 (default: 1)",
-      parseProbability,
+      optionParser(english(PARTS.probability), parseProbabilityText),
     ),
     valueOption("--seed <text>", "random seed for --probability (default: random; faults list shows it)"),
     valueOption(
@@ -228,21 +228,12 @@ const FLAGS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Faults in the order in which they apply, oldest first; empty columns are left out. */
+/** Faults in the order in which they apply, oldest first. */
 function faultLines(faults: readonly FaultEntry[], width: number): Promise<string> {
-  const columns = COLUMNS.filter(([, , isNeeded]) => isNeeded === undefined || faults.some(isNeeded));
-  return table(
-    columns.map(([name]) => name),
-    faults.map((fault) => columns.map(([, formatCell]) => formatCell(fault))),
-    { width, drop: ["UNTIL"] },
-  );
+  return tableOf(COLUMNS, faults, { width, drop: ["UNTIL"] });
 }
 
-type FormatCell = (fault: FaultEntry) => string | number | null;
-type Column = readonly [name: string, formatCell: FormatCell, isNeeded?: (fault: FaultEntry) => boolean];
-
-/** The columns: name, cell, and, unless the column is always shown, whether a fault needs it. */
-const COLUMNS: readonly Column[] = [
+const COLUMNS: readonly Column<FaultEntry>[] = [
   ["ID", ({ id }) => shortId(id)],
   ["ACTION", ({ action }) => action],
   ["WITH", parameterText, (fault) => parameterText(fault) !== null],
@@ -250,9 +241,3 @@ const COLUMNS: readonly Column[] = [
   ["LEFT", ({ times, applied }) => (times === null ? "any" : times - applied)],
   ["UNTIL", ({ until }) => (until === null ? null : toIso(until)), ({ until }) => until !== null],
 ];
-
-function parseProbability(text: string): number {
-  const probability = parseProbabilityText(text);
-  if (probability === undefined) throw invalidOption(english(PARTS.probability), text);
-  return probability;
-}

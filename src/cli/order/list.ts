@@ -89,13 +89,8 @@ function emptyListText(command: string, { searched }: AnswerOf<"listCheckouts">)
 }
 
 /** The line of an order_id whose creates were refused, with the command that explains it. */
-function refusedOrderLine({
-  orderId,
-  requestId,
-  status,
-  code,
-  count,
-}: AnswerOf<"listCheckouts">["refused"][number]): string {
+function refusedOrderLine(refused: AnswerOf<"listCheckouts">["refused"][number]): string {
+  const { orderId, requestId, status, code, count } = refused;
   const times = count === 1 ? "" : ` ${count} times`;
   const reasonText = `${status}${code === null ? "" : ` ${code}`}`;
   return printable(`refused${times}: ${displayText(orderId)} (${reasonText}); checkout explain ${requestId}`);

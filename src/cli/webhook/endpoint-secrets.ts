@@ -2,7 +2,7 @@ import { encodeAnswer, isRequestOf } from "../../core/control/operations.ts";
 import { DEFAULT_OVERLAP_MS } from "../../core/control/operations/webhook.ts";
 import { printable } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
-import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
+import { optionParser, register, valueOption, type Context, type Group } from "../command.ts";
 import { choiceParser } from "../parsers.ts";
 import { fieldLines, secretText } from "../printer.ts";
 import { findId } from "../target/ids.ts";
@@ -97,9 +97,9 @@ async function findOnlyEndpoint(context: Context): Promise<string> {
   throw refuseUsage(message, `checkout endpoints secret ${onlyEndpoint.id}`);
 }
 
-function parseOverlap(text: string): Overlap {
+const parseOverlap = optionParser("a duration from 0s to 30d", (text): Overlap | undefined => {
   const milliseconds = /^0(ms|s|m|h|d)?$/.test(text) ? 0 : parseDurationText(text);
-  if (milliseconds === undefined || !isRequestOf("rotateSecret", { overlapMs: milliseconds }))
-    throw invalidOption("a duration from 0s to 30d", text);
-  return { text, milliseconds };
-}
+  return milliseconds !== undefined && isRequestOf("rotateSecret", { overlapMs: milliseconds })
+    ? { text, milliseconds }
+    : undefined;
+});

@@ -3,7 +3,7 @@ import { toIso } from "../../core/clock.ts";
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { EVENT_TYPE_FORM, EVENT_TYPES } from "../../core/checkout/event-types.ts";
 import { runnerFor } from "../calling.ts";
-import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
+import { optionParser, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { ENDPOINT_REMEDIES, noteUnknownOrder } from "./deliveries.ts";
 import { deliveryLinesOfEvent, eventLines } from "./report.ts";
 import { orderIdInBody } from "../../core/checkout/event.ts";
@@ -286,9 +286,8 @@ async function eventText(event: AnswerOf<"showEvent">, tableStyle: TableStyle): 
   return `${fields}\n\n${await deliveryLinesOfEvent(event.deliveries, tableStyle)}`;
 }
 
-function parseSince(text: string): SinceValue {
-  const start = /^\d{1,15}$/.test(text) ? { position: Number(text) } : parseEventStart(text);
-  if (start === undefined)
-    throw invalidOption(`an event_id, a position such as 0 or 42, ${english(PARTS.span_or_moment)}`, text);
-  return start;
-}
+const parseSince = optionParser(
+  `an event_id, a position such as 0 or 42, ${english(PARTS.span_or_moment)}`,
+  (text): SinceValue | undefined =>
+    /^\d{1,15}$/.test(text) ? { position: Number(text) } : parseEventStart(text),
+);
