@@ -17,42 +17,32 @@ type CompletionShell = keyof typeof COMPLETION_SCRIPTS;
 const SHELLS = Object.keys(COMPLETION_SCRIPTS) as CompletionShell[];
 
 /** The path of each script in the user's home folder, and a further step that the shell needs to find the script. */
-const SCRIPT_LOCATIONS: Readonly<
-  Record<
-    CompletionShell,
-    {
-      readonly variable: "XDG_DATA_HOME" | "XDG_CONFIG_HOME";
-      readonly fallback: string;
-      readonly path: string;
-      readonly nextStep: (path: string) => string;
-    }
-  >
-> = {
+const SCRIPT_LOCATIONS = {
   bash: {
     variable: "XDG_DATA_HOME",
     fallback: ".local/share",
     path: "bash-completion/completions/checkout",
-    nextStep: (path) =>
+    nextStep: (path: string) =>
       `bash reads it if bash-completion is installed; otherwise add to ~/.bashrc: source '${path}'`,
   },
   zsh: {
     variable: "XDG_DATA_HOME",
     fallback: ".local/share",
     path: "zsh/site-functions/_checkout",
-    nextStep: (path) =>
+    nextStep: (path: string) =>
       `if zsh does not find it, add to ~/.zshrc, before compinit: fpath+=('${dirname(path)}')`,
   },
   fish: {
     variable: "XDG_CONFIG_HOME",
     fallback: ".config",
     path: "fish/completions/checkout.fish",
-    nextStep: () => "fish reads it in every new session",
+    nextStep: (_path: string) => "fish reads it in every new session",
   },
   powershell: {
     variable: "XDG_CONFIG_HOME",
     fallback: ".config",
     path: "powershell/checkout-completion.ps1",
-    nextStep: (path) => `add to the file that $PROFILE names: . '${path}'`,
+    nextStep: (path: string) => `add to the file that $PROFILE names: . '${path}'`,
   },
 };
 

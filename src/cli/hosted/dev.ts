@@ -6,7 +6,7 @@ import { wholeNumberParser } from "../parsers.ts";
 import { EXIT, problemOf, Refused, unwrap } from "../problem.ts";
 import { readyBanner, refuseLostReadyLine, warnAboutHold } from "../sandbox/ready.ts";
 import { adoptOption } from "../sandbox/serving-options.ts";
-import { abortOnStop } from "../stopping.ts";
+import { abortOnStop, awaitAbort } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { output } from "../output/output.ts";
 
@@ -43,12 +43,10 @@ async function runHostedDev(context: Context, options: HostedOptions): Promise<n
   // Registered first, so that a signal during the start is not lost.
   using stop = abortOnStop(world);
   const { signal: stopSignal } = stop;
-  const stopEvent = new Promise<"stopped">((resolve) => {
-    stopSignal.addEventListener("abort", () => resolve("stopped"));
-  });
+  const stopEvent = awaitAbort(stopSignal);
   const outcome = await serveHosted(context, options, {
     folder: context.around.folder(),
-    stopSignal: stopSignal,
+    stopSignal,
     announce: async (readyFields) => {
       await printer.result(output("ready", readyFields), () => readyBanner(context, readyFields));
       if (world.isResultLost()) throw refuseLostReadyLine();

@@ -17,7 +17,7 @@ import {
   refuseUsage,
   type Problem,
 } from "../problem.ts";
-import { abortOnStop, awaitStop } from "../stopping.ts";
+import { abortOnStop, awaitAbort, awaitStop } from "../stopping.ts";
 import { readGivenSecrets } from "../../host/given-secrets.ts";
 import { findRunningSandbox, runningReadyMessage, type RunningSandbox } from "./running.ts";
 import { readyBanner, refuseLostReadyLine, warnAboutHold } from "./ready.ts";
@@ -135,7 +135,7 @@ async function startDetached(
   const logBytes = world.files.size(logFile) ?? 0;
   await using attachedProcess = startAttachedProcess(world, logFile);
   const message = await Promise.race([attachedProcess.firstMessage, awaitAbort(signal)]);
-  if (message === "aborted") throw new Refused(interruptedProblem("; no sandbox was started"));
+  if (message === "stopped") throw new Refused(interruptedProblem("; no sandbox was started"));
   const startMessage = message === undefined ? undefined : (parseJson(message) as StartMessage | undefined);
   if (startMessage === undefined) {
     throw refuseEarlyEnd(await attachedProcess.end, logLines(world, { logFile, logBytes }));
@@ -154,13 +154,6 @@ async function startDetached(
   warnAboutHold(context, startMessage.description);
   await attachedProcess.release();
   return exitCode;
-}
-
-function awaitAbort(signal: AbortSignal): Promise<"aborted"> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve("aborted");
-    signal.addEventListener("abort", () => resolve("aborted"));
-  });
 }
 
 /** Starts a detached process; the end of the enclosing block stops it unless it was released. */

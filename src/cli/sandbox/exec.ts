@@ -8,7 +8,7 @@ import { createScopedFaults } from "../fault/scoped-faults.ts";
 import type { RequestedFaults } from "../fault/requested-faults.ts";
 import { readStoreAccess, refuseWithoutKey } from "../store/access.ts";
 import { reserveJournalFolder, programVariables } from "../store/program-variables.ts";
-import { noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
+import { accessOf, noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
 import { wholeNumberParser } from "../parsers.ts";
 import { accept } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
@@ -19,7 +19,6 @@ import { callAt } from "../target/call.ts";
 import { sandboxTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { ServeOptions } from "../../host/options.ts";
-import type { ServedSandbox } from "../../host/hosting.ts";
 
 type ExecOptions = CommonOptions &
   Omit<ServeOptions, "adopt"> & {
@@ -276,9 +275,4 @@ function childEnvironment(
 ): Record<string, string | undefined> {
   const tokens = { CHECKOUT_CONTROL_TOKEN: controlToken, CHECKOUT_ADMIN_TOKEN: adminToken };
   return { ...programVariables(world), ...accessVariables(access), ...tokens };
-}
-
-function accessOf(message: ServedSandbox["ready"]): StoreAccess {
-  const { base_url: baseUrl, api_key: apiKey, store_id: storeId, signing_secret: signingSecret } = message;
-  return { baseUrl, apiKey, storeId, signingSecret };
 }
