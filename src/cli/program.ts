@@ -41,18 +41,32 @@ function topicLines(): string {
     .join("\n");
 }
 
+const HEADINGS = [
+  ["run", "Run:"],
+  ["orders", "Orders and payments:"],
+  ["webhooks", "Webhooks:"],
+  ["test", "Test: faults, clock, snapshots:"],
+  ["launch", "Launch:"],
+  ["stores", "Stores and keys:"],
+  ["look", "Inspect and explain:"],
+  ["more", "More:"],
+] as const;
+
 type Registrar = (group: Group) => void;
+
+type Loader<Loaded> = (registry: RegistrationContext) => Promise<Loaded>;
 
 /** A group of commands, such as `checkout orders …`, or a command without a group. */
 type Entry = { readonly summary: string } & (
-  | { readonly group: (words: ReadonlySet<string>) => Promise<readonly Registrar[]> }
-  | { readonly command: () => Promise<Registrar> }
+  | { readonly group: Loader<readonly Registrar[]> }
+  | { readonly command: Loader<Registrar> }
 );
 
 /** Loads the typed command of a group; if none is typed, all commands of the group, for its help. */
-function typedOf(loaders: Readonly<Record<string, () => Promise<Registrar>>>) {
-  return (words: ReadonlySet<string>): Promise<readonly Registrar[]> => {
-    const typedNames = Object.keys(loaders).filter((name) => words.has(name));
+function typedOf(loaders: Readonly<Record<string, () => Promise<Registrar>>>): Loader<readonly Registrar[]> {
+  return ({ world }) => {
+    const words = wordsBeforeSeparator(world.argv);
+    const typedNames = Object.keys(loaders).filter((name) => words.includes(name));
     const names = typedNames.length === 0 ? Object.keys(loaders) : typedNames;
     return Promise.all(names.flatMap((name) => loaders[name]?.() ?? []));
   };
@@ -62,8 +76,8 @@ function typedOf(loaders: Readonly<Record<string, () => Promise<Registrar>>>) {
  * The groups and commands below the headings of the help. Only the typed one is loaded, and of a group whose commands
  * scripts often run only the typed command, because startup must be fast.
  */
-const ENTRIES: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
-  "Run:": {
+const ENTRIES: Readonly<Record<(typeof HEADINGS)[number][0], Readonly<Record<string, Entry>>>> = {
+  run: {
     sandbox: {
       summary: "run and control the sandbox: start, stop, pay, move the clock",
       group: typedOf({
@@ -90,7 +104,7 @@ const ENTRIES: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       command: async () => (await import("./sandbox/exec.ts")).registerExec,
     },
   },
-  "Orders and payments:": {
+  orders: {
     orders: {
       summary: "create, show and list one-time orders",
       group: typedOf({
@@ -120,7 +134,7 @@ const ENTRIES: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       group: async () => [(await import("./order/idempotency.ts")).registerIdempotency],
     },
   },
-  "Webhooks:": {
+  webhooks: {
     endpoints: {
       summary: "manage webhook endpoints and their signing secrets",
       group: async () => [
@@ -149,7 +163,7 @@ const ENTRIES: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       command: async () => (await import("./webhook/trigger.ts")).registerTrigger,
     },
   },
-  "Test: faults, clock, snapshots:": {
+  test: {
     faults: {
       summary: "inject faults into the API and into deliveries",
       group: async () => [(await import("./fault/faults.ts")).registerFaults],
@@ -160,7 +174,7 @@ const ENTRIES: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
         create: async () => (await import("./snapshot/create.ts")).registerSnapshotsCreate,
         list: async () => (await import("./snapshot/list.ts")).registerSnapshotsList,
         restore: async () => (await import("./snapshot/restore.ts")).registerSnapshotsRestore,
-        remove: async () => (await import("./snapshot/remove.ts")).registerSnapshotsRemove,
+        remove: async () => (await import("./snapshot/list.ts")).registerSnapshotsRemove,
       }),
     },
     explore: {
@@ -168,7 +182,7 @@ const ENTRIES: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       command: async () => (await import("./explore/explore.ts")).registerExplore,
     },
   },
-  "Launch:": {
+  launch: {
     checklist: {
       summary: `check launch readiness: ${ITEM_COUNT_WORD} items with evidence; exit 0 only if ready without risks`,
       group: async () => [
@@ -196,7 +210,7 @@ const ENTRIES: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       command: async () => (await import("./calibration/calibrate.ts")).registerCalibrate,
     },
   },
-  "Stores and keys:": {
+  stores: {
     stores: {
       summary: "create, list, show, choose and delete stores",
       group: async () => [
@@ -222,7 +236,7 @@ const ENTRIES: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       group: async () => [(await import("./store/show.ts")).registerCapabilities],
     },
   },
-  "Inspect and explain:": {
+  look: {
     requests: {
       summary: "list and show v1 requests and their answers",
       group: async () => [(await import("./request/requests.ts")).registerRequests],
@@ -245,17 +259,21 @@ const ENTRIES: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     },
     doctor: {
       summary: "check everything that checkout depends on, and suggest fixes; changes nothing",
-      command: async () => (await import("./doctor/doctor.ts")).registerDoctor,
+      command: async (registry) =>
+        (await import("./doctor/doctor.ts")).registerDoctor(() => listKnownVariables(registry)),
     },
   },
-  "More:": {
+  more: {
     portal: {
       summary: "sign out of the portal (to open it: checkout open)",
       group: async () => [(await import("./portal/sign-out.ts")).registerPortalSignOut],
     },
     mcp: {
       summary: "run an MCP server with tools for inspecting the sandbox",
-      group: async () => [(await import("./mcp/commands.ts")).registerMcp],
+      group: async (registry) => {
+        const { registerMcp } = await import("./mcp/commands.ts");
+        return [registerMcp((world, exit) => createProgram({ ...registry, world, exit }))];
+      },
     },
     completion: {
       summary: "set up completion of commands, options and values in bash, zsh, fish and PowerShell",
@@ -287,15 +305,15 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
     })
     .addHelpText("after", helpAfterCommands);
   const words = new Set(wordsBeforeSeparator(argv));
-  for (const [heading, entries] of Object.entries(ENTRIES)) {
+  for (const [key, heading] of HEADINGS) {
     program.commandsGroup(heading);
-    for (const [name, entry] of Object.entries(entries)) {
+    for (const [name, entry] of Object.entries(ENTRIES[key])) {
       const isTypedName = words.has(name);
       // A typed command without a group registers itself.
       const command =
         isTypedName && "command" in entry ? program : program.command(name).description(entry.summary);
       if (!isTypedName) continue;
-      const registrars = "command" in entry ? [await entry.command()] : await entry.group(words);
+      const registrars = "command" in entry ? [await entry.command(registry)] : await entry.group(registry);
       for (const registrar of registrars) registrar({ ...registry, command });
     }
   }

@@ -50,23 +50,24 @@ const CHECKS: Readonly<Record<string, Check>> = {
   log: folderCheck(checkLog),
 };
 
-export function registerDoctor(group: Group): void {
-  register(group, {
-    name: "doctor",
-    usesStore: false,
-    summary: "check everything that checkout depends on, and suggest fixes; changes nothing",
-    exitCodes: { 0: "no check found a problem; warnings do not count", 1: "a check found a problem" },
-    examples: ["checkout doctor", "checkout doctor --json"],
-    run: runDoctor,
-  });
+export function registerDoctor(listVariables: CheckSubjects["listVariables"]) {
+  return (group: Group): void =>
+    register(group, {
+      name: "doctor",
+      usesStore: false,
+      summary: "check everything that checkout depends on, and suggest fixes; changes nothing",
+      exitCodes: { 0: "no check found a problem; warnings do not count", 1: "a check found a problem" },
+      examples: ["checkout doctor", "checkout doctor --json"],
+      run: (context) => runDoctor(context, listVariables),
+    });
 }
 
 type Report = ResultOf<"doctor">;
 
 /** Runs all checks. Exits with 1 if one of them finds a problem; a warning or an unknown state is not a failure. */
-async function runDoctor(context: Context): Promise<number> {
+async function runDoctor(context: Context, listVariables: CheckSubjects["listVariables"]): Promise<number> {
   const { world, printer, version } = context;
-  const subjects = createCheckSubjects(context);
+  const subjects = createCheckSubjects(context, listVariables);
   for (const secret of knownSecrets(subjects)) printer.hide(secret);
   // The path of the home folder contains the user's name.
   const home = world.env["HOME"] || "/";

@@ -64,10 +64,9 @@ export function checkProxies({ context }: CheckSubjects): Finding {
   return ["ok", `${text}; ${url.origin} is reached through ${displayProxy(proxy.value)} (${proxy.source})`];
 }
 
-export async function checkVariables({ context }: CheckSubjects): Promise<Finding> {
+export async function checkVariables({ context, listVariables }: CheckSubjects): Promise<Finding> {
   const { env } = context.world;
-  const { listKnownVariables } = await import("../program.ts");
-  const knownVariables = await listKnownVariables({ ...context, exit: () => undefined });
+  const knownVariables = await listVariables();
   const setNames = Object.keys(env).filter((name) => name.startsWith("CHECKOUT_") && env[name] !== "");
   if (setNames.length === 0) return ["ok", "none"];
   const findings = setNames.toSorted().map((name) => judgeVariable(name, knownVariables, env));

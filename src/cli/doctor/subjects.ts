@@ -9,6 +9,7 @@ import { checkFolderTrust } from "../../host/folder/trust.ts";
 import { catchRefusal } from "../problem.ts";
 import { fetchHealth } from "../sandbox/running.ts";
 import { unwrapAnswer } from "../target/call.ts";
+import type { KnownVariables } from "../variables.ts";
 import { findSandbox, sandboxOfFolder, resolveStore } from "../target/control.ts";
 
 /** `warning`: the subject works, but perhaps not as expected. `unknown`: it could not be checked; the text says why. */
@@ -32,12 +33,13 @@ export const CLOCK_TOLERANCE_MS = 5000;
 const REQUEST_TIMEOUT_MS = 5000;
 
 /** Each subject is read at its first use, which may throw. */
-export function createCheckSubjects(context: Context) {
+export function createCheckSubjects(context: Context, listVariables: () => Promise<KnownVariables>) {
   const folder = context.around.location();
   const findRun = lazyValue(() => catchRefusal(context.around.run).value);
   return {
     context,
     folder,
+    listVariables,
     /** After a refusal, nothing is read from the folder. */
     checkTrust: lazyValue(() => checkFolderTrust(context.world, folder, context.around.options)),
     /** The running sandbox of the folder; undefined if none is running, or if the folder was skipped. */

@@ -2,9 +2,8 @@ import type { Option } from "commander";
 import { closestMatch } from "leven";
 import { toIso } from "../../core/clock.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
-import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS } from "../../core/fault/actions.ts";
+import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS, FAULT_PROFILES } from "../../core/fault/actions.ts";
 import type { FaultEntry } from "../../core/fault/shapes.ts";
-import { FAULT_PROFILES } from "../../core/fault/actions.ts";
 import { FAULT_PARAMETERS } from "../../core/fault/rules.ts";
 import { parseFaults } from "../../core/fault/terms.ts";
 import { matchText, parameterText, parseProbabilityText } from "../../core/fault/text.ts";
@@ -27,22 +26,16 @@ import { durationText, type SpanOrMoment } from "../../core/duration.ts";
 import { PARTS } from "../../core/refusals/parts.ts";
 import { english } from "../../core/language.ts";
 
-type AddOptions = CommonOptions & {
-  readonly profile?: (typeof FAULT_PROFILES)[number];
-  readonly method?: "GET" | "POST";
-  readonly path?: string;
-  readonly event?: string;
-  readonly endpoint?: string;
-  readonly orderId?: string;
-  readonly nth?: number;
-  readonly probability?: number;
-  readonly seed?: string;
-  readonly times?: number;
-  readonly until?: SpanOrMoment;
-  readonly status?: number;
-  readonly latency?: number;
-  readonly retryAfter?: number;
-};
+type AddRequest = RequestOf<"addFault">;
+type AddOptions = CommonOptions &
+  Pick<AddRequest, "profile" | "times" | "seed" | "status"> &
+  Pick<NonNullable<AddRequest["match"]>, "method" | "path" | "orderId" | "nth" | "probability"> & {
+    readonly event?: string;
+    readonly endpoint?: string;
+    readonly until?: SpanOrMoment;
+    readonly latency?: number;
+    readonly retryAfter?: number;
+  };
 
 const MAX_TIMES = 1_000_000;
 const MAX_TYPING_ERRORS = 3;

@@ -2,6 +2,7 @@ import { register, registerAction, switchOption, valueOption, type Context, type
 import { choiceParser } from "../parsers.ts";
 import { EXIT } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
+import type { ProgramMaker } from "./server.ts";
 import { output } from "../output/output.ts";
 
 type McpOptions = CommonOptions & { readonly allowWrite?: boolean };
@@ -10,35 +11,37 @@ type ConfigOptions = CommonOptions & { readonly client?: Client; readonly allowW
 const CLIENTS = ["claude", "cursor", "vscode", "codex"] as const;
 type Client = (typeof CLIENTS)[number];
 
-export function registerMcp(group: Group): void {
-  registerAction<McpOptions>(group, {
-    summary: "run an MCP (Model Context Protocol) server over stdio, with tools for inspecting the sandbox",
-    examples: ["checkout mcp", "checkout mcp --allow-write", "checkout mcp --dir /srv/shop/.checkout"],
-    options: [allowWriteOption()],
-    run: async (context, options) => {
-      const { serveTools } = await import("./server.ts");
-      const { dir, store, trustFolder, allowWrite = false } = options;
-      const commonOptions = [
-        ...(dir === undefined ? [] : [`--dir=${dir}`]),
-        ...(store === undefined ? [] : [`--store=${store}`]),
-        ...(trustFolder === true ? ["--trust-folder"] : []),
-      ];
-      await serveTools(context, { allowWrite, commonOptions });
-      return EXIT.done;
-    },
-  });
-  register<ConfigOptions>(group, {
-    name: "config",
-    usesStore: false,
-    summary: "print the configuration that adds checkout to an agent",
-    examples: ["checkout mcp config --client claude", "checkout mcp config --client vscode --allow-write"],
-    options: [
-      valueOption("--client <name>", `agent: ${CLIENTS.join(", ")}`, choiceParser(CLIENTS)),
-      allowWriteOption(),
-    ],
-    required: ["client"],
-    run: printConfig,
-  });
+export function registerMcp(makeProgram: ProgramMaker) {
+  return (group: Group): void => {
+    registerAction<McpOptions>(group, {
+      summary: "run an MCP (Model Context Protocol) server over stdio, with tools for inspecting the sandbox",
+      examples: ["checkout mcp", "checkout mcp --allow-write", "checkout mcp --dir /srv/shop/.checkout"],
+      options: [allowWriteOption()],
+      run: async (context, options) => {
+        const { serveTools } = await import("./server.ts");
+        const { dir, store, trustFolder, allowWrite = false } = options;
+        const commonOptions = [
+          ...(dir === undefined ? [] : [`--dir=${dir}`]),
+          ...(store === undefined ? [] : [`--store=${store}`]),
+          ...(trustFolder === true ? ["--trust-folder"] : []),
+        ];
+        await serveTools(context, makeProgram, { allowWrite, commonOptions });
+        return EXIT.done;
+      },
+    });
+    register<ConfigOptions>(group, {
+      name: "config",
+      usesStore: false,
+      summary: "print the configuration that adds checkout to an agent",
+      examples: ["checkout mcp config --client claude", "checkout mcp config --client vscode --allow-write"],
+      options: [
+        valueOption("--client <name>", `agent: ${CLIENTS.join(", ")}`, choiceParser(CLIENTS)),
+        allowWriteOption(),
+      ],
+      required: ["client"],
+      run: printConfig,
+    });
+  };
 }
 
 function allowWriteOption() {

@@ -195,18 +195,15 @@ async function removeFreshStore(
 }
 
 /** Records the first signal that asks the program and this command to end. */
-function recordStopSignal({ onStop }: World): {
-  readonly readSignal: () => StopSignal | undefined;
-  readonly firstSignal: Promise<void>;
-} {
+function recordStopSignal({ onStop }: World) {
   let signal: StopSignal | undefined;
-  const stopEvent = new Promise<void>((resolve) => {
+  const firstSignal = new Promise<void>((resolve) => {
     onStop((receivedSignal) => {
       signal ??= receivedSignal;
       resolve();
     });
   });
-  return { readSignal: () => signal, firstSignal: stopEvent };
+  return { readSignal: (): StopSignal | undefined => signal, firstSignal };
 }
 
 /** The faults of `--fault`, with their seed: the given seed, or a seed drawn here so that it can be printed. */

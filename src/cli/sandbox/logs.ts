@@ -67,13 +67,7 @@ function refuseTerminalLog(pid: number): Refused {
   });
 }
 
-type LogReader = {
-  readonly readOlder: () => readonly Uint8Array[];
-  /** The unread content of the log, even if the log was rotated meanwhile. */
-  readonly readNext: () => readonly Uint8Array[];
-};
-
-function createLogReader({ readFrom }: World["files"], folder: string): LogReader {
+function createLogReader({ readFrom }: World["files"], folder: string) {
   const [path, olderPath] = [stateFile(folder, "log"), stateFile(folder, "olderLog")];
   const readOlder = (offset: number): Uint8Array[] => {
     const part = readFrom(olderPath, offset);
@@ -82,7 +76,8 @@ function createLogReader({ readFrom }: World["files"], folder: string): LogReade
   let offset = 0;
   return {
     readOlder: () => readOlder(0),
-    readNext: () => {
+    /** The unread content of the log, even if the log was rotated meanwhile. */
+    readNext: (): readonly Uint8Array[] => {
       const part = readFrom(path, offset);
       if (part === undefined) return [];
       // The file is shorter than before, so the log was rotated: its old content is in the older file.

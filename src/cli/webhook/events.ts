@@ -2,7 +2,7 @@ import { waitForEvents } from "../../client/control/webhook-wait.ts";
 import { toIso } from "../../core/clock.ts";
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { EVENT_TYPE_FORM, EVENT_TYPES } from "../../core/checkout/event-types.ts";
-import { runnerFor } from "../calling.ts";
+import { runnerFor, resolveMoment } from "../calling.ts";
 import { optionParser, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { ENDPOINT_REMEDIES, noteUnknownOrder } from "./deliveries.ts";
 import { deliveryLinesOfEvent, eventLines } from "./report.ts";
@@ -29,7 +29,6 @@ import {
 } from "./wait.ts";
 import { unwrapAnswer } from "../target/call.ts";
 import { callSandbox, controlTarget } from "../target/control.ts";
-import { resolveMoment } from "../calling.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { runWithSpinner } from "../request/exchange.ts";
 import type { TableStyle } from "../table.ts";

@@ -44,9 +44,12 @@ export async function deliveryLinesOfEvent(
   { width, style }: TableStyle,
 ): Promise<string> {
   if (deliveries.length === 0) return "  no endpoint receives events of this type";
-  const drop = ["CAUSE", "ATTEMPTS", "LAST ATTEMPT"];
-  const columns = [...RESULT_COLUMNS, ["ENDPOINT", addressOf] as const];
-  return tableOf(columns, deliveries, { width, style, middle: ["ENDPOINT"], drop });
+  return tableOf([...RESULT_COLUMNS, ["ENDPOINT", addressOf]], deliveries, {
+    width,
+    style,
+    middle: ["ENDPOINT"],
+    drop: ["CAUSE", "ATTEMPTS", "LAST ATTEMPT"],
+  });
 }
 
 export function eventLines(events: readonly EventEntry[], width: number): Promise<string> {
