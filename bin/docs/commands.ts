@@ -1,4 +1,5 @@
 import type { CommandMap, MappedCommand, MappedOption } from "../../src/core/help/map.ts";
+import { exitCodeLines } from "../../src/cli/command.ts";
 import { code, page, prose, table, wrap } from "./markdown.ts";
 
 /** The page of all commands, made from the map that `checkout help --json` prints. */
@@ -9,7 +10,7 @@ export function commandsPage(map: CommandMap): string {
         "JSON on stderr. Ids may be shortened to their last 8 characters, and an order_id works in place of an id. " +
         "`checkout help --json` prints this page as JSON, of the form of `hosted-checkout/help.schema.json`.",
     ),
-    exitCodes(map.exit_codes),
+    `\`\`\`text\n${exitCodes(map.exit_codes)}\n\`\`\``,
     "## Options of every command",
     optionTable(map.common_options),
     ...map.commands.flatMap(partsOf),
@@ -21,15 +22,8 @@ function partsOf(command: MappedCommand): readonly string[] {
   return [partOf(command), ...command.commands.flatMap(partsOf)];
 }
 
-function partOf({
-  words,
-  summary,
-  runs,
-  usage,
-  options,
-  exit_codes: codes,
-  examples,
-}: MappedCommand): string {
+function partOf(command: MappedCommand): string {
+  const { words, summary, runs, usage, options, exit_codes: codes, examples } = command;
   const level = words.includes(" ") ? "###" : "##";
   const head = `${level} checkout ${words}`;
   const summaryText = wrap(prose(sentence(summary)));
@@ -37,7 +31,7 @@ function partOf({
   const rows = options.length === 0 ? [] : [optionTable(options)];
   const lines = [
     ...examples.map((line) => `$ ${line}`),
-    ...(codes.length === 0 ? [] : [`\nExit codes:\n${linesOf(codes)}`]),
+    ...(codes.length === 0 ? [] : [`\n${exitCodes(codes)}`]),
   ];
   return [head, summaryText, code(usage), ...rows, `\`\`\`text\n${lines.join("\n")}\n\`\`\``].join("\n\n");
 }
@@ -53,13 +47,7 @@ function optionTable(options: readonly MappedOption[]): string {
 }
 
 function exitCodes(codes: MappedCommand["exit_codes"]): string {
-  return `\`\`\`text\nExit codes:\n${linesOf(codes)}\n\`\`\``;
-}
-
-function linesOf(codes: MappedCommand["exit_codes"]): string {
-  const codeRows = codes.map(({ code: exitCode, meaning }) => [String(exitCode), meaning] as const);
-  const width = Math.max(...codeRows.map(([exitCode]) => exitCode.length));
-  return codeRows.map(([exitCode, meaning]) => `  ${exitCode.padEnd(width)}  ${meaning}`).join("\n");
+  return `Exit codes:\n${exitCodeLines(Object.fromEntries(codes.map(({ code: exitCode, meaning }) => [exitCode, meaning])))}`;
 }
 
 function sentence(text: string): string {

@@ -1,9 +1,9 @@
 /** Builds a release, and tests it on this machine, without a network once everything is downloaded. Prints a table. */
-import { requireTools, toolsToCheck } from "./tools.ts";
+import { CHECK_TOOLS, requireTools } from "./tools.ts";
 import { checkRelease } from "./check/check.ts";
 
 try {
-  requireTools(toolsToCheck());
+  requireTools(CHECK_TOOLS);
   if (process.getuid?.() !== 0)
     throw new Error("run this as root: it makes a Debian in a folder and changes into it");
   const rows = await checkRelease((step) => console.error(step));

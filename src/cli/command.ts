@@ -146,12 +146,8 @@ export function valueOption<Value>(
 
 /** An option that can be given more than once, or once with commas. */
 export function listOption(flags: string, description: string, parse: Parser<string>): Option {
-  const option = createOption(flags, description, (text, earlierTexts: readonly string[] | undefined) => [
-    ...(earlierTexts ?? []),
-    ...text.split(",").map((part) => parse(part)),
-  ]);
-  LIST_OPTIONS.add(option);
-  return withChoices(option, parse);
+  const parseParts = (text: string): string[] => text.split(",").map((part) => parse(part));
+  return withChoices(collectingOption(flags, description, parseParts), parse);
 }
 
 /** An option that can be given more than once, each time with one value, which may contain commas. */
@@ -160,10 +156,18 @@ export function repeatedOption<Value>(
   description: string,
   parse: (text: string) => Outcome<Value>,
 ): Option {
-  const valueOf = toOptionParser(parse);
-  const option = createOption(flags, description, (text, earlierValues: readonly Value[] | undefined) => [
-    ...(earlierValues ?? []),
-    valueOf(text),
+  const parseValue = toOptionParser(parse);
+  return collectingOption(flags, description, (text) => [parseValue(text)]);
+}
+
+function collectingOption<Value>(
+  flags: string,
+  description: string,
+  parse: (text: string) => readonly Value[],
+): Option {
+  const option = createOption(flags, description, (text, earlierValues: readonly Value[] = []) => [
+    ...earlierValues,
+    ...parse(text),
   ]);
   LIST_OPTIONS.add(option);
   return option;
@@ -214,6 +218,18 @@ export function toOptionParser<Value>(parse: (text: string) => Outcome<Value>): 
     const outcome = parse(text);
     if (!outcome.ok) throw new InvalidArgumentError(`${outcome.refusal.message}.`);
     return outcome.value;
+  };
+}
+
+/** A parser of an option's value from a function that returns undefined for a text that the option refuses. */
+export function optionParser<Value>(
+  expectedText: string,
+  parse: (text: string) => Value | undefined,
+): (text: string) => Value {
+  return (text) => {
+    const value = parse(text);
+    if (value === undefined) throw invalidOption(expectedText, text);
+    return value;
   };
 }
 

@@ -1,7 +1,6 @@
 import { MAX_NOTE_LENGTH } from "../core/readiness/names.ts";
 import type { Option } from "commander";
-import { invalidOption, valueOption } from "./command.ts";
-import type { RateLimit } from "../core/request/rate-limit.ts";
+import { invalidOption, optionParser, valueOption } from "./command.ts";
 import { isHost, parseSchedule, parseRateLimitText } from "../core/config/setting-text.ts";
 import { english } from "../core/language.ts";
 import { explainAmountFault } from "../core/money.ts";
@@ -30,11 +29,7 @@ export function parseDuration(text: string): number {
 }
 
 /** Parses `10m` or a moment in ISO 8601; the option decides whether the span counts back or ahead. */
-export function parseSpanOrMoment(text: string): SpanOrMoment {
-  const time = parseSpanOrMomentText(text);
-  if (time === undefined) throw invalidOption(english(PARTS.span_or_moment), text);
-  return time;
-}
+export const parseSpanOrMoment = optionParser(english(PARTS.span_or_moment), parseSpanOrMomentText);
 
 /** Where a list of events begins: after an event, or at a time. */
 export type EventStart = SpanOrMoment | { readonly eventId: string };
@@ -47,12 +42,10 @@ export function parseEventStart(text: string): EventStart | undefined {
 
 /** A parser of durations within bounds, in milliseconds. */
 export function durationParser(minimum: number, maximum: number): (text: string) => number {
-  return (text) => {
+  return optionParser(`a duration from ${durationText(minimum)} to ${durationText(maximum)}`, (text) => {
     const milliseconds = parseDurationText(text) ?? 0;
-    if (milliseconds < minimum || milliseconds > maximum)
-      throw invalidOption(`a duration from ${durationText(minimum)} to ${durationText(maximum)}`, text);
-    return milliseconds;
-  };
+    return milliseconds >= minimum && milliseconds <= maximum ? milliseconds : undefined;
+  });
 }
 
 /** Parses a UUID to lower case; undefined if the text is not a UUID. */
@@ -70,24 +63,15 @@ export function isAnyId(text: string): boolean {
   return isShortId(text) || isUuid(text);
 }
 
-export function parseAnyId(text: string): string {
-  const id = isShortId(text) ? text.toLowerCase() : parseUuid(text);
-  if (id !== undefined) return id;
-  throw invalidOption("an id such as 0199a3c4-5d00-7000-8000-000000000001, or its last 8 characters", text);
-}
+export const parseAnyId = optionParser(
+  "an id such as 0199a3c4-5d00-7000-8000-000000000001, or its last 8 characters",
+  (text) => (isShortId(text) ? text.toLowerCase() : parseUuid(text)),
+);
 
-export function parseId(text: string): string {
-  const id = parseUuid(text);
-  if (id === undefined) throw invalidOption("an id such as 0199a3c4-5d00-7000-8000-000000000001", text);
-  return id;
-}
+export const parseId = optionParser("an id such as 0199a3c4-5d00-7000-8000-000000000001", parseUuid);
 
 /** Parses `5/s` or `off`. The burst is twice the rate, as in the default. */
-export function parseRateLimit(text: string): RateLimit | "off" {
-  const limit = parseRateLimitText(text);
-  if (limit === undefined) throw invalidOption("a rate such as 5/s, or off", text);
-  return limit;
-}
+export const parseRateLimit = optionParser("a rate such as 5/s, or off", parseRateLimitText);
 
 /** Parses `0s,5s,5m`: the delay before each attempt of a delivery (decision 13). */
 export function parseDeliverySchedule(text: string): DeliverySchedule {
@@ -101,13 +85,10 @@ export function parseDeliverySchedule(text: string): DeliverySchedule {
 }
 
 export function wholeNumberParser(minimum: number, maximum: number): (text: string) => number {
-  return (text) => {
-    const number = Number(text);
-    if (!/^\d{1,16}$/.test(text) || number < minimum || number > maximum) {
-      throw invalidOption(`a whole number from ${minimum} to ${maximum}`, text);
-    }
-    return number;
-  };
+  return optionParser(`a whole number from ${minimum} to ${maximum}`, (text) => {
+    const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+    return number >= minimum && number <= maximum ? number : undefined;
+  });
 }
 
 export function limitOption(itemsNoun: string, { most, fallback } = { most: 1000, fallback: 100 }): Option {
@@ -137,22 +118,13 @@ export function choiceParser<Choice extends string>(
   choices: readonly Choice[],
   choicesText = choices.join(" or "),
 ): ((text: string) => Choice) & { readonly choices: readonly Choice[] } {
-  const parse = (text: string): Choice => {
-    const choice = choices.find((candidate) => candidate === text);
-    if (choice === undefined) throw invalidOption(choicesText, text);
-    return choice;
-  };
+  const parse = optionParser(choicesText, (text) => choices.find((choice) => choice === text));
   return Object.assign(parse, { choices });
 }
 
 /** Parses `HOST` or `HOST:PORT`, as in a Host header. */
-export function parseHost(text: string): string {
-  if (!isHost(text)) throw invalidOption("HOST or HOST:PORT", text);
-  return text;
-}
+export const parseHost = optionParser("HOST or HOST:PORT", (text) => (isHost(text) ? text : undefined));
 
-export function parseNote(text: string): string {
-  if (text === "" || codePointLength(text) > MAX_NOTE_LENGTH)
-    throw invalidOption(`a note of 1 to ${MAX_NOTE_LENGTH} characters`, text);
-  return text;
-}
+export const parseNote = optionParser(`a note of 1 to ${MAX_NOTE_LENGTH} characters`, (text) =>
+  text === "" || codePointLength(text) > MAX_NOTE_LENGTH ? undefined : text,
+);

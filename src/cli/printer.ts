@@ -7,7 +7,8 @@ import { EXIT, type Problem } from "./problem.ts";
 import { wrapText } from "./wrap.ts";
 import { output, type Output } from "./output/output.ts";
 
-export type Field = readonly [label: string, value: string | number | null];
+/** A field of a result for people; without a value it is shown as a dash, and left out if its value is undefined. */
+export type Field = readonly [label: string, value: string | number | null | undefined];
 
 /** Styles of text; without colours, each returns the text unchanged. */
 export type Style = Readonly<
@@ -15,36 +16,7 @@ export type Style = Readonly<
 >;
 
 /** The output of commands: results on stdout, messages on stderr. Only the printer knows whether the output is JSON. */
-export type Printer = {
-  /** Styles for a result that is shown to people. */
-  readonly style: Style;
-  readonly width: number;
-  /** Wraps a line, with `indent` blanks before each further line. Without a terminal, the line is not wrapped. */
-  readonly wrap: (line: string, indent: number) => string;
-  /** Prints the final result of a command: one line of JSON, or text. */
-  readonly result: (value: Output, text: () => string | Promise<string>) => Promise<number>;
-  /** Prints one of several results immediately: one line of JSON, or text. */
-  readonly line: (value: Output, text: () => string) => void;
-  /** Prints without an added newline, in every mode. On a terminal, control characters are written as \uXXXX. */
-  readonly raw: (text: string) => number;
-  /** Prints a message in addition to the result; silent in JSON mode. */
-  readonly info: (text: string) => void;
-  /** Prints requested details or warnings on stderr, in every mode. */
-  readonly trace: (text: string) => void;
-  /** Prints requested details or warnings on stderr, each text once. */
-  readonly traceOnce: (text: string) => void;
-  readonly problem: (problem: Problem) => void;
-  /** A text without hidden secrets, without texts in the form of a secret, and without passwords in addresses. */
-  readonly redact: (text: string) => string;
-  /** Redacts a secret in all later output, because a service may echo it. */
-  readonly hide: (secret: string) => void;
-  /** Stops redacting a secret, because the user asked this command for it. */
-  readonly reveal: (secret: string) => void;
-  /** Hides a password, which may be short. */
-  readonly hidePassword: (password: string) => void;
-  /** Whether the output for people is the log of a CI job (decision 123): results then contain no secrets. */
-  readonly isJobLog: boolean;
-};
+export type Printer = Readonly<Awaited<ReturnType<typeof createPrinter>>>;
 
 /** A secret in a result for people; in the log of a CI job, the place where the secret is stored. */
 export function secretText({ isJobLog }: Pick<Printer, "isJobLog">, secret: string, hint: string): string {
@@ -59,46 +31,47 @@ type CommandWorld = Pick<World, "env"> & Partial<Pick<World, "argv">>;
 /** Creates the printer of one command line. Text that looks like a secret never reaches stderr. */
 export async function createPrinter(
   world: Pick<World, "stdout" | "stderr" | "env"> & Partial<Pick<World, "argv" | "starter">>,
-  options: { readonly json: boolean },
-): Promise<Printer> {
-  const { json } = options;
-  const secrets: string[] = [];
+  { json }: { readonly json: boolean },
+) {
+  const { redactHidden, ...hiddenSecrets } = createHiddenSecrets();
   const tracedTexts = new Set<string>();
-  const redactHidden = (text: string): string => redactValues(text, secrets);
-  const redact = (text: string): string => redactSecrets(redactHidden(text));
-  const addSecret = (secret: string): void => {
-    if (!secrets.includes(secret)) secrets.push(secret);
-    // A secret may contain another one.
-    secrets.sort((left, right) => right.length - left.length);
-  };
   const style = !json && hasColour(world.stdout, world) ? await loadColouredStyle() : PLAIN_STYLE;
   const infoStyle = !json && hasColour(world.stderr, world) ? await loadColouredStyle() : PLAIN_STYLE;
   const writeResult = (text: string): void => void world.stdout.write(`${redactHidden(text)}\n`);
   const wrap = wrapFor(world.stdout);
   const formatHints = (text: string, wrapLine = wrap): string => hintsAsTyped(text, world, wrapLine);
-  const writeError = (text: string): void => void world.stderr.write(`${redact(text)}\n`);
+  const writeError = (text: string): void => void world.stderr.write(`${hiddenSecrets.redact(text)}\n`);
   return {
+    /** Styles for a result that is shown to people. */
     style,
     width: widthOf(world.stdout) || DEFAULT_WIDTH,
+    /** Wraps a line, with `indent` blanks before each further line. Without a terminal, the line is not wrapped. */
     wrap,
-    result: async (value, text) => {
+    /** Prints the final result of a command: one line of JSON, or text. */
+    result: async (value: Output, text: () => string | Promise<string>): Promise<number> => {
       writeResult(json ? jsonLine(resultAsTyped(value, world)) : formatHints(await text()));
       return EXIT.done;
     },
-    line: (value, text) => writeResult(json ? jsonLine(resultAsTyped(value, world)) : formatHints(text())),
-    raw: (text) => {
+    /** Prints one of several results immediately: one line of JSON, or text. */
+    line: (value: Output, text: () => string): void =>
+      writeResult(json ? jsonLine(resultAsTyped(value, world)) : formatHints(text())),
+    /** Prints without an added newline, in every mode. On a terminal, control characters are written as \uXXXX. */
+    raw: (text: string): number => {
       world.stdout.write(isTerminal(world.stdout) ? escapeInJson(text) : text);
       return EXIT.done;
     },
-    info: (text) => {
+    /** Prints a message in addition to the result; silent in JSON mode. */
+    info: (text: string): void => {
       if (!json) writeError(formatHints(text, wrapFor(world.stderr)));
     },
+    /** Prints requested details or warnings on stderr, in every mode. */
     trace: writeError,
-    traceOnce: (text) => {
+    /** Prints requested details or warnings on stderr, each text once. */
+    traceOnce: (text: string): void => {
       if (!tracedTexts.has(text)) writeError(text);
       tracedTexts.add(text);
     },
-    problem: (problem) => {
+    problem: (problem: Problem): void => {
       // If this process was started detached, the command that started it prints the problem, if it is still running.
       void world.starter?.notify(JSON.stringify({ problem }));
       // The text after the last quotation mark is this program's own: `got "coffee": see checkout prices list`.
@@ -110,18 +83,38 @@ export async function createPrinter(
         json ? problemJson(shownProblem) : problemText(shownProblem, infoStyle, wrapFor(world.stderr)),
       );
     },
-    redact,
-    hide: (secret) => {
+    ...hiddenSecrets,
+    /** Whether the output for people is the log of a CI job (decision 123): results then contain no secrets. */
+    isJobLog: !isTerminal(world.stdout) && !["", "0", "false"].includes(world.env["CI"] ?? ""),
+  };
+}
+
+/** The secrets that one command hides in its output. */
+function createHiddenSecrets() {
+  const secrets: string[] = [];
+  const redactHidden = (text: string): string => redactValues(text, secrets);
+  const addSecret = (secret: string): void => {
+    if (!secrets.includes(secret)) secrets.push(secret);
+    // A secret may contain another one.
+    secrets.sort((left, right) => right.length - left.length);
+  };
+  return {
+    redactHidden,
+    /** A text without hidden secrets, without texts in the form of a secret, and without passwords in addresses. */
+    redact: (text: string): string => redactSecrets(redactHidden(text)),
+    /** Redacts a secret in all later output, because a service may echo it. */
+    hide: (secret: string): void => {
       if (secret.length >= MIN_SECRET_LENGTH) addSecret(secret);
     },
-    reveal: (secret) => {
+    /** Stops redacting a secret, because the user asked this command for it. */
+    reveal: (secret: string): void => {
       const index = secrets.indexOf(secret);
       if (index >= 0) secrets.splice(index, 1);
     },
-    hidePassword: (password) => {
+    /** Hides a password, which may be short. */
+    hidePassword: (password: string): void => {
       if (password !== "") addSecret(password);
     },
-    isJobLog: !isTerminal(world.stdout) && !["", "0", "false"].includes(world.env["CI"] ?? ""),
   };
 }
 
@@ -149,14 +142,14 @@ function resultAsTyped(value: Output, world: CommandWorld): unknown {
 }
 
 /** A text whose hints, each after an arrow at the beginning of a line, are commands as the user has to type them. */
-function hintsAsTyped(text: string, world: CommandWorld, wrap: Printer["wrap"]): string {
+function hintsAsTyped(text: string, world: CommandWorld, wrap: Wrap): string {
   return text.replace(HINT_PATTERN, (_all, arrow: string, next: string) =>
     hintLine(arrow, hintAsTyped(next, world), wrap),
   );
 }
 
 /** A line that is only a command is never broken, because users copy it. */
-function hintLine(arrow: string, next: string, wrap: Printer["wrap"]): string {
+function hintLine(arrow: string, next: string, wrap: Wrap): string {
   const isCommand = /^(npx )?checkout [a-z-]/.test(next) && !/[:;,] /.test(maskQuoted(next));
   return isCommand ? arrow + next : wrap(arrow + next, HINT_INDENT);
 }
@@ -164,8 +157,10 @@ function hintLine(arrow: string, next: string, wrap: Printer["wrap"]): string {
 /** Indent of a hint's continuation lines, which start after the arrow. */
 const HINT_INDENT = 4;
 
+type Wrap = (line: string, indent: number) => string;
+
 /** Wraps lines that a terminal of known width would break within words. */
-function wrapFor(stream: World["stdout"]): Printer["wrap"] {
+function wrapFor(stream: World["stdout"]): Wrap {
   const width = isTerminal(stream) ? widthOf(stream) : 0;
   return (line, indent) => (width < MIN_WRAP_WIDTH ? line : wrapText(line, { width, indent }));
 }
@@ -177,8 +172,9 @@ const HINT_PATTERN = /^( *(?:\p{Cc}\[\d+m)?→(?:\p{Cc}\[\d+m)? )(.*)$/gmu;
 
 /** Fields, one per line, with aligned values; text from outside is escaped. Labels are our own ASCII texts. */
 export function fieldLines(fields: readonly Field[]): string {
-  const width = Math.max(...fields.map(([label]) => label.length));
-  return fields
+  const shownFields = fields.filter(([, value]) => value !== undefined);
+  const width = Math.max(...shownFields.map(([label]) => label.length));
+  return shownFields
     .map(
       ([label, value]) =>
         `  ${label.padEnd(width)}  ${value === null || value === "" ? "–" : printable(displayText(String(value)))}`,
@@ -199,7 +195,7 @@ function problemJson({ exitCode, code, message, next, details, differences, cand
   return jsonLine(errorOutput);
 }
 
-function problemText(problem: Problem, style: Style, wrap: Printer["wrap"]): string {
+function problemText(problem: Problem, style: Style, wrap: Wrap): string {
   const { code, message, next, details, differences = [], candidates = [] } = problem;
   const facts: readonly Field[] = [
     ...Object.entries(details ?? {}),

@@ -50,14 +50,17 @@ export type Candidate = { readonly id: string; readonly about: string };
 /** A field that differs, with its expected and current values as the user types them. */
 export type Difference = { readonly field: string; readonly expected: string; readonly live: string };
 
-/** Carries a problem to the one place that prints it: thrown anywhere in a command, caught by `register`. */
+/**
+ * Carries a problem to the one place that prints it: thrown anywhere in a command, caught by `register`. Exit 1 unless
+ * the problem has another exit code.
+ */
 export class Refused extends Error {
   override readonly name = "Refused";
   readonly problem: Problem;
 
-  constructor(problem: Problem) {
+  constructor(problem: Omit<Problem, "exitCode"> & Partial<Problem>) {
     super(problem.message);
-    this.problem = problem;
+    this.problem = { exitCode: EXIT.failed, ...problem };
   }
 }
 
@@ -86,7 +89,8 @@ export function catchRefusal<Value>(
 }
 
 function catchError(error: unknown): CaughtOutcome<never> {
-  return { ok: false, refusal: problemIn(error) };
+  if (error instanceof Refused) return { ok: false, refusal: error.problem };
+  throw error;
 }
 
 /** The value of an outcome; throws its refusal, which `change` may replace. */
@@ -97,12 +101,6 @@ export function unwrap<Value>(
   if (outcome.ok) return outcome.value;
   const { refusal } = outcome;
   throw new Refused(change("kind" in refusal ? problemOf(refusal) : refusal));
-}
-
-/** The thrown problem; every other error is rethrown. */
-function problemIn(error: unknown): Problem {
-  if (error instanceof Refused) return error.problem;
-  throw error;
 }
 
 export function usageProblem(message: string, next: string): Problem {
@@ -116,29 +114,20 @@ export function missingCredential(message: string, next: string): Problem {
 
 export const START_SANDBOX = "checkout sandbox start";
 
-/** The beginning of the messages of `noSandboxProblem` and `notRunningProblem`. */
+/** The beginning of the messages of `noSandboxProblem`. */
 export const NO_SANDBOX = "no sandbox is running here";
 
-/** The problem of a command that needs a running sandbox: exit 7. `reason`: why no other sandbox is used. */
-export function noSandboxProblem(folder: string, reason: string): Problem {
-  const message = `${NO_SANDBOX} (${folder}), and ${reason}`;
-  return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: START_SANDBOX };
-}
-
-/** The problem of a command about the folder's running sandbox: exit 7. */
-export function notRunningProblem(folder: string): Problem {
-  const message = `${NO_SANDBOX} (${folder})`;
+/**
+ * The problem of a command that needs a running sandbox: exit 7. `reason`: why no other sandbox is used; undefined for
+ * a command about the folder's sandbox.
+ */
+export function noSandboxProblem(folder: string, reason?: string): Problem {
+  const message = `${NO_SANDBOX} (${folder})${reason === undefined ? "" : `, and ${reason}`}`;
   return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: START_SANDBOX };
 }
 
 /** The next step if a process that cannot be seen from here serves the folder. */
 export const RUN_THERE_HINT = "run the command there";
-
-/** The problem of a stop that cannot reach the process of the folder. */
-export function holderProblem(holder: string): Problem {
-  const message = `the sandbox cannot be stopped from here: ${holder} serves this folder`;
-  return { exitCode: EXIT.failed, code: "sandbox_unseen", message, next: RUN_THERE_HINT };
-}
 
 /** Translates a failure to serve a sandbox, or to use its state, into a problem. */
 export function problemOf({ kind, ...failure }: HostFailure): Problem {
@@ -147,19 +136,16 @@ export function problemOf({ kind, ...failure }: HostFailure): Problem {
 
 /** A file system or database failure that no command expects; undefined for every other error. */
 export function storageProblem(error: unknown): Problem | undefined {
-  if (error instanceof FileRefused) return refusedFileProblem(error);
+  if (error instanceof FileRefused) {
+    const next = "replace it with a regular file, or move it away";
+    return { exitCode: EXIT.failed, code: "file_refused", message: error.message, next };
+  }
   const cause = causeOfError(error);
   if (cause === undefined) return undefined;
   const { failure, detail } = cause;
   // The detail of StorageUnavailable already begins with the failure's sentence.
   const message = error instanceof StorageUnavailable ? detail : `${failure.sentence} (${detail})`;
   return { exitCode: EXIT.failed, code: failure.code, message, next: failure.next };
-}
-
-/** A file that no command reads, because it is not a regular file or is too large. */
-function refusedFileProblem({ message }: FileRefused): Problem {
-  const next = "replace it with a regular file, or move it away";
-  return { exitCode: EXIT.failed, code: "file_refused", message, next };
 }
 
 /** The problem of a command interrupted by Ctrl-C; `messageEnd` follows the word "interrupted". */

@@ -41,119 +41,151 @@ function topicLines(): string {
     .join("\n");
 }
 
-const HELP_GROUPS = {
-  run: "Run:",
-  orders: "Orders and payments:",
-  webhooks: "Webhooks:",
-  test: "Test: faults, clock, snapshots:",
-  launch: "Launch:",
-  stores: "Stores and keys:",
-  look: "Inspect and explain:",
-  more: "More:",
-} as const;
+const HEADINGS = [
+  ["run", "Run:"],
+  ["orders", "Orders and payments:"],
+  ["webhooks", "Webhooks:"],
+  ["test", "Test: faults, clock, snapshots:"],
+  ["launch", "Launch:"],
+  ["stores", "Stores and keys:"],
+  ["look", "Inspect and explain:"],
+  ["more", "More:"],
+] as const;
 
 type Registrar = (group: Group) => void;
-type GroupEntry = {
-  readonly group: keyof typeof HELP_GROUPS;
-  readonly summary: string;
-  readonly load: (words: ReadonlySet<string>, registry: RegistrationContext) => Promise<readonly Registrar[]>;
-};
 
-type Loaders = Readonly<Record<string, () => Promise<Registrar>>>;
+type Loader<Loaded> = (registry: RegistrationContext) => Promise<Loaded>;
 
-/** Each command is loaded separately, because scripts run some of them often and startup must be fast. */
-const SANDBOX_COMMANDS: Loaders = {
-  start: async () => (await import("./sandbox/start.ts")).registerSandboxStart,
-  wait: async () => (await import("./sandbox/status.ts")).registerSandboxWait,
-  status: async () => (await import("./sandbox/status.ts")).registerSandboxStatus,
-  logs: async () => (await import("./sandbox/logs.ts")).registerSandboxLogs,
-  stop: async () => (await import("./sandbox/stop.ts")).registerSandboxStop,
-  pay: async () => (await import("./sandbox/pay.ts")).registerSandboxPay,
-  clock: async () => (await import("./sandbox/clock.ts")).registerSandboxClock,
-  reset: async () => (await import("./sandbox/reset.ts")).registerSandboxReset,
-};
-
-const ORDERS_COMMANDS: Loaders = {
-  create: async () => (await import("./order/create.ts")).registerOrdersCreate,
-  get: async () => (await import("./order/orders-get.ts")).registerOrdersGet,
-  list: async () => (await import("./order/list.ts")).registerOrdersList,
-};
-
-const SESSIONS_COMMANDS: Loaders = {
-  create: async () => (await import("./order/create.ts")).registerSessionsCreate,
-  get: async () => (await import("./order/sessions-get.ts")).registerSessionsGet,
-  list: async () => (await import("./order/list.ts")).registerSessionsList,
-};
-
-const SNAPSHOTS_COMMANDS: Loaders = {
-  create: async () => (await import("./snapshot/create.ts")).registerSnapshotsCreate,
-  list: async () => (await import("./snapshot/list.ts")).registerSnapshotsList,
-  restore: async () => (await import("./snapshot/restore.ts")).registerSnapshotsRestore,
-  remove: async () => (await import("./snapshot/remove.ts")).registerSnapshotsRemove,
-};
+/** A group of commands, such as `checkout orders …`, or a command without a group. */
+type Entry = { readonly summary: string } & (
+  | { readonly group: Loader<readonly Registrar[]> }
+  | { readonly command: Loader<Registrar> }
+);
 
 /** Loads the typed command of a group; if none is typed, all commands of the group, for its help. */
-function loadCommands(words: ReadonlySet<string>, loaders: Loaders): Promise<readonly Registrar[]> {
-  const typedNames = Object.keys(loaders).filter((name) => words.has(name));
-  const names = typedNames.length === 0 ? Object.keys(loaders) : typedNames;
-  return Promise.all(names.flatMap((name) => loaders[name]?.() ?? []));
+function typedOf(loaders: Readonly<Record<string, () => Promise<Registrar>>>): Loader<readonly Registrar[]> {
+  return ({ world }) => {
+    const words = wordsBeforeSeparator(world.argv);
+    const typedNames = Object.keys(loaders).filter((name) => words.includes(name));
+    const names = typedNames.length === 0 ? Object.keys(loaders) : typedNames;
+    return Promise.all(names.flatMap((name) => loaders[name]?.() ?? []));
+  };
 }
 
-/** Groups of commands: `checkout orders …`. Only the typed group is loaded, to keep startup fast. */
-const GROUPS = new Map<string, GroupEntry>(
-  Object.entries({
+/**
+ * The groups and commands below the headings of the help. Only the typed one is loaded, and of a group whose commands
+ * scripts often run only the typed command, because startup must be fast.
+ */
+const ENTRIES: Readonly<Record<(typeof HEADINGS)[number][0], Readonly<Record<string, Entry>>>> = {
+  run: {
     sandbox: {
-      group: "run",
       summary: "run and control the sandbox: start, stop, pay, move the clock",
-      load: (words) => loadCommands(words, SANDBOX_COMMANDS),
+      group: typedOf({
+        start: async () => (await import("./sandbox/start.ts")).registerSandboxStart,
+        wait: async () => (await import("./sandbox/status.ts")).registerSandboxWait,
+        status: async () => (await import("./sandbox/status.ts")).registerSandboxStatus,
+        logs: async () => (await import("./sandbox/logs.ts")).registerSandboxLogs,
+        stop: async () => (await import("./sandbox/stop.ts")).registerSandboxStop,
+        pay: async () => (await import("./sandbox/pay.ts")).registerSandboxPay,
+        clock: async () => (await import("./sandbox/clock.ts")).registerSandboxClock,
+        reset: async () => (await import("./sandbox/reset.ts")).registerSandboxReset,
+      }),
     },
+    hosted: {
+      summary: "run the hosted service on this machine: one Durable Object per store",
+      group: async () => [(await import("./hosted/dev.ts")).registerHostedDev],
+    },
+    env: {
+      summary: "print the running sandbox's variables for a shell, a .env file or CI",
+      command: async () => (await import("./sandbox/env.ts")).registerEnv,
+    },
+    exec: {
+      summary: "run a command with its own fresh sandbox: checkout exec -- npm test",
+      command: async () => (await import("./sandbox/exec.ts")).registerExec,
+    },
+  },
+  orders: {
     orders: {
-      group: "orders",
       summary: "create, show and list one-time orders",
-      load: (words) => loadCommands(words, ORDERS_COMMANDS),
+      group: typedOf({
+        create: async () => (await import("./order/create.ts")).registerOrdersCreate,
+        get: async () => (await import("./order/orders-get.ts")).registerOrdersGet,
+        list: async () => (await import("./order/list.ts")).registerOrdersList,
+      }),
     },
     sessions: {
-      group: "orders",
       summary: "create, show and list hosted checkout sessions",
-      load: (words) => loadCommands(words, SESSIONS_COMMANDS),
+      group: typedOf({
+        create: async () => (await import("./order/create.ts")).registerSessionsCreate,
+        get: async () => (await import("./order/sessions-get.ts")).registerSessionsGet,
+        list: async () => (await import("./order/list.ts")).registerSessionsList,
+      }),
     },
     "return-origins": {
-      group: "orders",
       summary: "manage the origins that customers may be sent back to",
-      load: async () => [(await import("./order/return-origins.ts")).registerReturnOrigins],
+      group: async () => [(await import("./order/return-origins.ts")).registerReturnOrigins],
     },
+    prices: {
+      summary: "manage the prices of the catalog",
+      group: async () => [(await import("./store/prices.ts")).registerPrices],
+    },
+    idempotency: {
+      summary: "list, show and forget idempotency keys (not API keys)",
+      group: async () => [(await import("./order/idempotency.ts")).registerIdempotency],
+    },
+  },
+  webhooks: {
     endpoints: {
-      group: "webhooks",
       summary: "manage webhook endpoints and their signing secrets",
-      load: async () => [
+      group: async () => [
         (await import("./webhook/endpoints.ts")).registerEndpoints,
         (await import("./webhook/endpoint-secrets.ts")).registerEndpointSecrets,
       ],
     },
     events: {
-      group: "webhooks",
       summary: "list, show and replay events, or wait for them",
-      load: async () => [(await import("./webhook/events.ts")).registerEvents],
+      group: async () => [(await import("./webhook/events.ts")).registerEvents],
     },
     deliveries: {
-      group: "webhooks",
       summary: "list and retry deliveries, with the answers of endpoints",
-      load: async () => [(await import("./webhook/deliveries.ts")).registerDeliveries],
+      group: async () => [(await import("./webhook/deliveries.ts")).registerDeliveries],
     },
+    webhooks: {
+      summary: "sign and verify webhooks",
+      group: async () => [(await import("./webhook/webhooks.ts")).registerWebhooks],
+    },
+    listen: {
+      summary: "receive events, verify them and forward them to your application",
+      command: async () => (await import("./listen/listen.ts")).registerListen,
+    },
+    trigger: {
+      summary: "cause an event on a real order or session",
+      command: async () => (await import("./webhook/trigger.ts")).registerTrigger,
+    },
+  },
+  test: {
     faults: {
-      group: "test",
       summary: "inject faults into the API and into deliveries",
-      load: async () => [(await import("./fault/faults.ts")).registerFaults],
+      group: async () => [(await import("./fault/faults.ts")).registerFaults],
     },
-    requests: {
-      group: "look",
-      summary: "list and show v1 requests and their answers",
-      load: async () => [(await import("./request/requests.ts")).registerRequests],
+    snapshots: {
+      summary: "create, list, restore and remove snapshots of a store or the whole sandbox",
+      group: typedOf({
+        create: async () => (await import("./snapshot/create.ts")).registerSnapshotsCreate,
+        list: async () => (await import("./snapshot/list.ts")).registerSnapshotsList,
+        restore: async () => (await import("./snapshot/restore.ts")).registerSnapshotsRestore,
+        remove: async () => (await import("./snapshot/list.ts")).registerSnapshotsRemove,
+      }),
     },
+    explore: {
+      summary: "run a purchase command under every fault, and find the faults that break it",
+      command: async () => (await import("./explore/explore.ts")).registerExplore,
+    },
+  },
+  launch: {
     checklist: {
-      group: "launch",
       summary: `check launch readiness: ${ITEM_COUNT_WORD} items with evidence; exit 0 only if ready without risks`,
-      load: async () => [
+      group: async () => [
         (await import("./readiness/checklist.ts")).registerChecklist,
         (await import("./readiness/waive.ts")).registerChecklistWaive,
         (await import("./judge/run.ts")).registerChecklistRun,
@@ -162,157 +194,93 @@ const GROUPS = new Map<string, GroupEntry>(
       ],
     },
     shop: {
-      group: "launch",
       summary: "describe your shop once, for checklist run and explore",
-      load: async () => [(await import("./judge/shop-commands.ts")).registerShop],
+      group: async () => [(await import("./judge/shop-commands.ts")).registerShop],
     },
+    production: {
+      summary: "request production access, as the merchant",
+      group: async () => [(await import("./readiness/production.ts")).registerProduction],
+    },
+    admin: {
+      summary: "act as the administrator: approvals, the production gate, the audit log",
+      group: async () => [(await import("./readiness/admin.ts")).registerAdmin],
+    },
+    calibrate: {
+      summary: "compare a service with the sandbox's assumptions, and record the result",
+      command: async () => (await import("./calibration/calibrate.ts")).registerCalibrate,
+    },
+  },
+  stores: {
     stores: {
-      group: "stores",
       summary: "create, list, show, choose and delete stores",
-      load: async () => [
+      group: async () => [
         (await import("./store/stores.ts")).registerStores,
         (await import("./store/show.ts")).registerStoresShow,
         (await import("./store/delete-store.ts")).registerStoresDelete,
       ],
     },
     config: {
-      group: "stores",
       summary: "validate, compare, apply and export the configuration file",
-      load: async () => [(await import("./config/commands.ts")).registerConfig],
+      group: async () => [(await import("./config/commands.ts")).registerConfig],
     },
     keys: {
-      group: "stores",
       summary: "manage the store's API keys, and generate secrets for a new sandbox",
-      load: async () => [(await import("./store/keys.ts")).registerKeys],
+      group: async () => [(await import("./store/keys.ts")).registerKeys],
     },
     tokens: {
-      group: "stores",
       summary: "manage tokens and sign-in links, each with rights on one store",
-      load: async () => [(await import("./store/tokens.ts")).registerTokens],
-    },
-    prices: {
-      group: "orders",
-      summary: "manage the prices of the catalog",
-      load: async () => [(await import("./store/prices.ts")).registerPrices],
+      group: async () => [(await import("./store/tokens.ts")).registerTokens],
     },
     capabilities: {
-      group: "stores",
       summary: "list the store's payment methods and currencies",
-      load: async () => [(await import("./store/show.ts")).registerCapabilities],
+      group: async () => [(await import("./store/show.ts")).registerCapabilities],
     },
-    production: {
-      group: "launch",
-      summary: "request production access, as the merchant",
-      load: async () => [(await import("./readiness/production.ts")).registerProduction],
+  },
+  look: {
+    requests: {
+      summary: "list and show v1 requests and their answers",
+      group: async () => [(await import("./request/requests.ts")).registerRequests],
     },
-    admin: {
-      group: "launch",
-      summary: "act as the administrator: approvals, the production gate, the audit log",
-      load: async () => [(await import("./readiness/admin.ts")).registerAdmin],
+    open: {
+      summary: "open the portal in your browser, signed in",
+      command: async () => (await import("./portal/open.ts")).registerOpen,
     },
-    webhooks: {
-      group: "webhooks",
-      summary: "sign and verify webhooks",
-      load: async () => [(await import("./webhook/webhooks.ts")).registerWebhooks],
+    explain: {
+      summary: "explain what happened to a request, an order, an event or a delivery, and why",
+      command: async () => (await import("./request/explain.ts")).registerExplain,
     },
+    assumptions: {
+      summary: "list the sandbox's assumptions, and which of them your integration relied on",
+      command: async () => (await import("./readiness/assumptions.ts")).registerAssumptions,
+    },
+    whoami: {
+      summary: "show the service, store and key that commands use, and the source of each",
+      command: async () => (await import("./whoami.ts")).registerWhoami,
+    },
+    doctor: {
+      summary: "check everything that checkout depends on, and suggest fixes; changes nothing",
+      command: async (registry) =>
+        (await import("./doctor/doctor.ts")).registerDoctor(() => listKnownVariables(registry)),
+    },
+  },
+  more: {
     portal: {
-      group: "more",
       summary: "sign out of the portal (to open it: checkout open)",
-      load: async () => [(await import("./portal/sign-out.ts")).registerPortalSignOut],
-    },
-    snapshots: {
-      group: "test",
-      summary: "create, list, restore and remove snapshots of a store or the whole sandbox",
-      load: (words) => loadCommands(words, SNAPSHOTS_COMMANDS),
-    },
-    hosted: {
-      group: "run",
-      summary: "run the hosted service on this machine: one Durable Object per store",
-      load: async () => [(await import("./hosted/dev.ts")).registerHostedDev],
-    },
-    idempotency: {
-      group: "orders",
-      summary: "list, show and forget idempotency keys (not API keys)",
-      load: async () => [(await import("./order/idempotency.ts")).registerIdempotency],
+      group: async () => [(await import("./portal/sign-out.ts")).registerPortalSignOut],
     },
     mcp: {
-      group: "more",
       summary: "run an MCP server with tools for inspecting the sandbox",
-      load: async (_words, registry) => {
+      group: async (registry) => {
         const { registerMcp } = await import("./mcp/commands.ts");
         return [registerMcp((world, exit) => createProgram({ ...registry, world, exit }))];
       },
     },
     completion: {
-      group: "more",
       summary: "set up completion of commands, options and values in bash, zsh, fish and PowerShell",
-      load: async () => [(await import("./completion/commands.ts")).registerCompletion],
+      group: async () => [(await import("./completion/commands.ts")).registerCompletion],
     },
-  } satisfies Readonly<Record<string, GroupEntry>>),
-);
-
-const COMMANDS = new Map<string, GroupEntry>(
-  Object.entries({
-    env: {
-      group: "run",
-      summary: "print the running sandbox's variables for a shell, a .env file or CI",
-      load: async () => [(await import("./sandbox/env.ts")).registerEnv],
-    },
-    listen: {
-      group: "webhooks",
-      summary: "receive events, verify them and forward them to your application",
-      load: async () => [(await import("./listen/listen.ts")).registerListen],
-    },
-    exec: {
-      group: "run",
-      summary: "run a command with its own fresh sandbox: checkout exec -- npm test",
-      load: async () => [(await import("./sandbox/exec.ts")).registerExec],
-    },
-    explore: {
-      group: "test",
-      summary: "run a purchase command under every fault, and find the faults that break it",
-      load: async () => [(await import("./explore/explore.ts")).registerExplore],
-    },
-    open: {
-      group: "look",
-      summary: "open the portal in your browser, signed in",
-      load: async () => [(await import("./portal/open.ts")).registerOpen],
-    },
-    trigger: {
-      group: "webhooks",
-      summary: "cause an event on a real order or session",
-      load: async () => [(await import("./webhook/trigger.ts")).registerTrigger],
-    },
-    explain: {
-      group: "look",
-      summary: "explain what happened to a request, an order, an event or a delivery, and why",
-      load: async () => [(await import("./request/explain.ts")).registerExplain],
-    },
-    assumptions: {
-      group: "look",
-      summary: "list the sandbox's assumptions, and which of them your integration relied on",
-      load: async () => [(await import("./readiness/assumptions.ts")).registerAssumptions],
-    },
-    calibrate: {
-      group: "launch",
-      summary: "compare a service with the sandbox's assumptions, and record the result",
-      load: async () => [(await import("./calibration/calibrate.ts")).registerCalibrate],
-    },
-    whoami: {
-      group: "look",
-      summary: "show the service, store and key that commands use, and the source of each",
-      load: async () => [(await import("./whoami.ts")).registerWhoami],
-    },
-    doctor: {
-      group: "look",
-      summary: "check everything that checkout depends on, and suggest fixes; changes nothing",
-      load: async (_words, registry) => {
-        const { registerDoctor } = await import("./doctor/doctor.ts");
-        return [registerDoctor(() => listKnownVariables(registry))];
-      },
-    },
-  } satisfies Readonly<Record<string, GroupEntry>>),
-);
+  },
+};
 
 /** The whole command tree; only the typed groups contain their commands. */
 export async function createProgram(registry: RegistrationContext): Promise<Command> {
@@ -337,19 +305,19 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
     })
     .addHelpText("after", helpAfterCommands);
   const words = new Set(wordsBeforeSeparator(argv));
-  for (const name of topLevelNames()) {
-    const groupEntry = GROUPS.get(name);
-    const entry = groupEntry ?? COMMANDS.get(name);
-    if (entry === undefined) continue;
-    program.commandsGroup(HELP_GROUPS[entry.group]);
-    const isNameTyped = words.has(name);
-    const shownCommand = groupEntry !== undefined || !isNameTyped ? program.command(name) : undefined;
-    shownCommand?.description(entry.summary);
-    if (isNameTyped)
-      for (const registrar of await entry.load(words, registry))
-        registrar({ ...registry, command: shownCommand ?? program });
+  for (const [key, heading] of HEADINGS) {
+    program.commandsGroup(heading);
+    for (const [name, entry] of Object.entries(ENTRIES[key])) {
+      const isTypedName = words.has(name);
+      // A typed command without a group registers itself.
+      const command =
+        isTypedName && "command" in entry ? program : program.command(name).description(entry.summary);
+      if (!isTypedName) continue;
+      const registrars = "command" in entry ? [await entry.command(registry)] : await entry.group(registry);
+      for (const registrar of registrars) registrar({ ...registry, command });
+    }
   }
-  program.commandsGroup(HELP_GROUPS.more).helpCommand("help [command]", "display help for command");
+  program.helpCommand("help [command]", "display help for command");
   return program;
 }
 
@@ -413,10 +381,7 @@ export async function readTypedLine(registry: RegistrationContext): Promise<Type
 
 /** The names of the groups and of the commands without a group, in the order of the help. */
 export function topLevelNames(): readonly string[] {
-  const entries = [...GROUPS, ...COMMANDS];
-  return Object.keys(HELP_GROUPS).flatMap((helpGroup) =>
-    entries.filter(([, { group }]) => group === helpGroup).map(([name]) => name),
-  );
+  return Object.values(ENTRIES).flatMap((entries) => Object.keys(entries));
 }
 
 /** The words of every group and command. Loads each group alone, as `listKnownVariables` does. */

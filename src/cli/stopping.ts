@@ -9,6 +9,14 @@ export function abortOnStop({ onStop }: Pick<World, "onStop">): AbortController 
   return Object.assign(controller, { [Symbol.dispose]: unsubscribe });
 }
 
+/** Resolves when a signal is aborted. */
+export function awaitAbort(signal: AbortSignal): Promise<"stopped"> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve("stopped");
+    signal.addEventListener("abort", () => resolve("stopped"));
+  });
+}
+
 /** Resolves when a sandbox must end; throws if its database was deleted, after which it can serve nothing. */
 export async function awaitStop(
   { stopRequest, stateLoss }: Pick<ServedSandbox, "stopRequest" | "stateLoss">,

@@ -31,12 +31,34 @@ type FitOptions = {
 export type TableStyle = Pick<Printer, "width"> & Partial<Pick<Printer, "style">>;
 
 type Row = readonly string[];
-type Cells = readonly (string | number | null)[];
+type Cell = string | number | null;
+type Cells = readonly Cell[];
 type WidthOf = (text: string) => number;
 
 /** Rows in columns, with a header. Text from outside is escaped; emoji and combining marks do not shift a column. */
 export async function table(header: Row, rows: readonly Cells[], fitOptions: FitOptions): Promise<string> {
   return (await tableRows(header, rows, fitOptions)).join("\n");
+}
+
+/** A column: its name, the cell of an item, and, unless the column is always shown, whether an item needs it. */
+export type Column<Item> = readonly [
+  name: string,
+  cellOf: (item: Item) => Cell,
+  isNeeded?: (item: Item) => boolean,
+];
+
+/** A table with a row for each item, without the columns that no item needs. */
+export function tableOf<Item>(
+  columns: readonly Column<Item>[],
+  items: readonly Item[],
+  fitOptions: FitOptions,
+): Promise<string> {
+  const shownColumns = columns.filter(([, , isNeeded]) => isNeeded === undefined || items.some(isNeeded));
+  return table(
+    shownColumns.map(([name]) => name),
+    items.map((item) => shownColumns.map(([, cellOf]) => cellOf(item))),
+    fitOptions,
+  );
 }
 
 /** A table as one text for the header and one for each row; a row with wrapped cells has several lines. */

@@ -7,13 +7,12 @@ import { differencesLine } from "../core/webhook/dialect-differences.ts";
 import { catchRefusal } from "./problem.ts";
 import { register, type Context, type Group } from "./command.ts";
 import { table } from "./table.ts";
-import { atNamedTarget } from "./target/resolve.ts";
+import { atNamedTarget, resolveTarget } from "./target/resolve.ts";
 import { noteTarget } from "./target/notes.ts";
 import { shortPath, stateFolderHint } from "../host/folder/state-folder.ts";
 import { callAt } from "./target/call.ts";
 import { findSandbox, findTarget } from "./target/control.ts";
 import { TOKEN_VARIABLES, type ValueWithSource, type ServiceOptions } from "./target/surroundings.ts";
-import { resolveTarget } from "./target/resolve.ts";
 import { targetOptions } from "./target/options.ts";
 import { output } from "./output/output.ts";
 

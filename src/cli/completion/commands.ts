@@ -1,7 +1,7 @@
 import { dirname, isAbsolute, join } from "node:path";
 import type { World } from "../../world.ts";
 import { register, type Context, type Group } from "../command.ts";
-import { EXIT, Refused, refuseUsage, storageProblem } from "../problem.ts";
+import { Refused, refuseUsage, storageProblem } from "../problem.ts";
 import { printable } from "../../core/text.ts";
 import bash from "./checkout.bash?raw";
 import fish from "./checkout.fish?raw";
@@ -17,42 +17,32 @@ type CompletionShell = keyof typeof COMPLETION_SCRIPTS;
 const SHELLS = Object.keys(COMPLETION_SCRIPTS) as CompletionShell[];
 
 /** The path of each script in the user's home folder, and a further step that the shell needs to find the script. */
-const SCRIPT_LOCATIONS: Readonly<
-  Record<
-    CompletionShell,
-    {
-      readonly variable: "XDG_DATA_HOME" | "XDG_CONFIG_HOME";
-      readonly fallback: string;
-      readonly path: string;
-      readonly nextStep: (path: string) => string;
-    }
-  >
-> = {
+const SCRIPT_LOCATIONS = {
   bash: {
     variable: "XDG_DATA_HOME",
     fallback: ".local/share",
     path: "bash-completion/completions/checkout",
-    nextStep: (path) =>
+    nextStep: (path: string) =>
       `bash reads it if bash-completion is installed; otherwise add to ~/.bashrc: source '${path}'`,
   },
   zsh: {
     variable: "XDG_DATA_HOME",
     fallback: ".local/share",
     path: "zsh/site-functions/_checkout",
-    nextStep: (path) =>
+    nextStep: (path: string) =>
       `if zsh does not find it, add to ~/.zshrc, before compinit: fpath+=('${dirname(path)}')`,
   },
   fish: {
     variable: "XDG_CONFIG_HOME",
     fallback: ".config",
     path: "fish/completions/checkout.fish",
-    nextStep: () => "fish reads it in every new session",
+    nextStep: (_path: string) => "fish reads it in every new session",
   },
   powershell: {
     variable: "XDG_CONFIG_HOME",
     fallback: ".config",
     path: "powershell/checkout-completion.ps1",
-    nextStep: (path) => `add to the file that $PROFILE names: . '${path}'`,
+    nextStep: (path: string) => `add to the file that $PROFILE names: . '${path}'`,
   },
 };
 
@@ -154,7 +144,7 @@ function scriptPath({ env }: World, shell: CompletionShell): string {
     base === undefined
       ? "there is no home folder to write to (HOME)"
       : `${env[variable] ? variable : "HOME"} is not an absolute path: ${printable(base)}`;
-  throw new Refused({ exitCode: EXIT.failed, code: "no_home", message, next: manualStep(shell) });
+  throw new Refused({ code: "no_home", message, next: manualStep(shell) });
 }
 
 /** The next step if the script cannot be written to the home folder. */
@@ -167,7 +157,6 @@ function refuseForeignFile({ files }: World, path: string): void {
   const text = files.exists(path) ? files.read(path) : undefined;
   if (text === undefined || OWN_SCRIPT.test(text)) return;
   throw new Refused({
-    exitCode: EXIT.failed,
     code: "file_refused",
     message: `${printable(path)} was not written by checkout, and was left unchanged`,
     next: "move it away, and run the command again",

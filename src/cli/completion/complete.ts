@@ -1,4 +1,4 @@
-import { Option, type Argument, type Command } from "commander";
+import { Option, type Command } from "commander";
 import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { isListOption } from "../command.ts";
@@ -86,10 +86,12 @@ async function valuesOf(
   if (kind === undefined) return [];
   const valueAfter = (name: string): string | undefined =>
     earlierWords[earlierWords.lastIndexOf(name) + 1 || earlierWords.length];
+  const store = kind === "store" ? undefined : valueAfter("--store");
+  const dir = valueAfter("--dir") ?? world.env["CHECKOUT_DIR"];
   const options: CommonOptions = {
-    ...fieldOf("store", kind === "store" ? undefined : valueAfter("--store")),
-    ...fieldOf("dir", valueAfter("--dir") ?? world.env["CHECKOUT_DIR"]),
-    ...(earlierWords.includes("--trust-folder") ? { trustFolder: true } : {}),
+    ...(store && { store }),
+    ...(dir && { dir }),
+    trustFolder: earlierWords.includes("--trust-folder"),
   };
   // Most Tabs need neither the folder nor the control API.
   const { sandboxValues } = await import("./values.ts");
@@ -109,10 +111,6 @@ async function valuesOf(
   return sandboxValues(context, kind, prefix);
 }
 
-function fieldOf<Name extends string>(name: Name, value: string | undefined): { [Key in Name]?: string } {
-  return (value === undefined || value === "" ? {} : { [name]: value }) as { [Key in Name]?: string };
-}
-
 /** The place of the last word in the command tree, or the commands or options that the word can become. */
 function findPlace(
   program: Command,
@@ -127,7 +125,10 @@ function findPlace(
   const [, flag] = /^(--[^=]+)=/.exec(prefix) ?? [];
   const assignedOption = flag === undefined ? undefined : findOption(command, flag);
   if (assignedOption !== undefined) return { place: placeOfOption(assignedOption), candidates: [] };
-  const place = isFilled ? undefined : placeOfArgument(argument, words.join(" "));
+  const kind = kindOfArgument(words.join(" "));
+  const place = isFilled
+    ? undefined
+    : { ...ANY_FILE, choices: argument.argChoices, kind, mayBeFile: FILE_WORDS.has(argument.name()) };
   // An unknown command has no candidates.
   if (argumentCount > 0 && command.commands.length > 0 && argument === undefined) return { candidates: [] };
   const children = argumentCount > 0 ? [] : command.commands;
@@ -137,19 +138,12 @@ function findPlace(
   return place === undefined ? { candidates } : { place, candidates };
 }
 
-type CommandPosition = {
-  readonly command: Command;
-  readonly words: readonly string[];
-  /** The number of words that are arguments of the command, or unknown commands. */
-  readonly argumentCount: number;
-  /** The option whose value comes next. */
-  readonly option: Option | undefined;
-};
-
-function findPosition(program: Command, earlierWords: readonly string[]): CommandPosition {
+function findPosition(program: Command, earlierWords: readonly string[]) {
   const words: string[] = [];
   let command = program;
+  /** The number of words that are arguments of the command, or unknown commands. */
   let argumentCount = 0;
+  /** The option whose value comes next. */
   let option: Option | undefined;
   for (const word of earlierWords) {
     if (option !== undefined) {
@@ -201,16 +195,6 @@ function placeOfOption(option: Option): Place {
     mayBeFile: FILE_WORDS.has(value),
     isList: isListOption(option),
     isArgument: false,
-  };
-}
-
-function placeOfArgument(argument: Argument, words: string): Place {
-  return {
-    choices: argument.argChoices,
-    kind: kindOfArgument(words),
-    mayBeFile: FILE_WORDS.has(argument.name()),
-    isList: false,
-    isArgument: true,
   };
 }
 

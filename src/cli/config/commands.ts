@@ -8,12 +8,11 @@ import { EXIT, unwrap, problemOf, Refused, refuseUsage } from "../problem.ts";
 import { toSetting } from "../option-rules.ts";
 import { CONFIG_VARIABLE } from "../../host/config/find.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
-import { planText, settingsText, type SettingDifference } from "./report.ts";
+import { planText, type SettingDifference } from "./report.ts";
 import { hideSecretsOf } from "./running-differences.ts";
 import { unwrapAnswer } from "../target/call.ts";
 import { callSandbox, sandboxTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
-import type { ChangeEntry } from "../../core/config/shapes.ts";
 import { output } from "../output/output.ts";
 
 type FileOptions = CommonOptions & { readonly file?: string };
@@ -82,24 +81,23 @@ async function runValidate({ world, printer }: Context, options: FileOptions): P
 
 async function runDiff(context: Context, options: PruneOptions): Promise<number> {
   const { printer } = context;
-  const file = await loadFile(context, options);
-  const { answer, settings } = await applyFile(context, options, { file, dryRun: true });
-  const isSame = settings.length === 0 && answer.changes.every(({ action }) => !isChange(action));
+  const { file, answer, settings } = await applyFile(context, options, { dryRun: true });
+  const isSame =
+    settings.length === 0 &&
+    answer.changes.every(({ action }) => action === "keep" || action === "unmanaged");
   const { changes } = encodeAnswer("applyConfig", answer);
-  const planOutput = output("config_plan", { same: isSame, file: file.path, changes, settings });
-  await printer.result(planOutput, () => planAndSettingsText(context, answer.changes, settings));
+  const planOutput = output("config_plan", { same: isSame, file, changes, settings });
+  await printer.result(planOutput, () => planText(answer.changes, settings, printer.style));
   return isSame ? EXIT.done : EXIT.notReady;
 }
 
 async function runApply(context: Context, options: PruneOptions): Promise<number> {
   const { printer } = context;
-  const file = await loadFile(context, options);
-  const { answer, settings } = await applyFile(context, options, { file, dryRun: false });
+  const { file, answer, settings } = await applyFile(context, options, { dryRun: false });
   const { changes, made } = encodeAnswer("applyConfig", answer);
-  const planOutput = output("config_plan", { file: file.path, changes, made, settings });
   const keyLines = answer.made.map(({ name, id, apiKey }) => `  ${name} (${id})  API key ${apiKey}`);
-  return printer.result(planOutput, () =>
-    [planAndSettingsText(context, answer.changes, settings), ...keyLines].join("\n"),
+  return printer.result(output("config_plan", { file, changes, made, settings }), () =>
+    [planText(answer.changes, settings, printer.style), ...keyLines].join("\n"),
   );
 }
 
@@ -107,7 +105,7 @@ async function runExport(context: Context, options: CommonOptions): Promise<numb
   const runningConfig = await callSandbox(context, { name: "showConfig", body: undefined });
   const { exportConfig } = await import("../../core/config/export.ts");
   const outcome = exportConfig(runningConfig);
-  if (!outcome.ok) throw new Refused({ ...outcome.refusal, exitCode: EXIT.failed, next: DELETE_STORES_HINT });
+  if (!outcome.ok) throw new Refused({ ...outcome.refusal, next: DELETE_STORES_HINT });
   const { value: text } = outcome;
   // With --json on one line, like every result; otherwise formatted like a file.
   return context.printer.raw(options.json === true ? `${JSON.stringify(JSON.parse(text))}\n` : text);
@@ -115,18 +113,6 @@ async function runExport(context: Context, options: CommonOptions): Promise<numb
 
 const DELETE_STORES_HINT =
   "to delete a store: checkout stores delete <id>; to keep all stores in a snapshot: checkout snapshots create <name> --all";
-
-function planAndSettingsText(
-  { printer }: Context,
-  changes: readonly ChangeEntry[],
-  settings: readonly SettingDifference[],
-): string {
-  return [planText(changes, printer.style), settingsText(settings)].filter(Boolean).join("\n");
-}
-
-function isChange(action: ChangeEntry["action"]): boolean {
-  return action === "add" || action === "change" || action === "remove";
-}
 
 /** Loads the file of a command; the file must exist. */
 async function loadFile(
@@ -146,23 +132,14 @@ async function loadFile(
   );
 }
 
-type ApplyAnswer = {
-  readonly answer: AnswerOf<"applyConfig">;
-  readonly settings: readonly SettingDifference[];
-};
-
 /** Asks the running sandbox to apply the file, or only to plan the changes. */
-async function applyFile(
-  context: Context,
-  options: PruneOptions,
-  { file, dryRun }: { readonly file: LoadedConfig; readonly dryRun: boolean },
-): Promise<ApplyAnswer> {
+async function applyFile(context: Context, options: PruneOptions, { dryRun }: { readonly dryRun: boolean }) {
+  const file = await loadFile(context, options);
   const resolvedStores = unwrap(await file.stores());
   const target = await sandboxTarget(context);
   hideSecretsOf(resolvedStores, context.printer);
-  const config = unwrapAnswer(
-    await callControl(context.world, target, { name: "showConfig", body: undefined }),
-  );
+  const showCall = { name: "showConfig", body: undefined } as const;
+  const config = unwrapAnswer(await callControl(context.world, target, showCall));
   const body = { stores: resolvedStores, prune: options.prune === true, dryRun };
   const applyResult = await callControl(context.world, target, { name: "applyConfig", body });
   if (applyResult.end === "refusal" && applyResult.status < 500)
@@ -170,7 +147,8 @@ async function applyFile(
       ...problemOf(file.failureOf({ ...applyResult.error, code: "state_conflict" })),
       code: applyResult.error.code,
     });
-  return { answer: unwrapAnswer(applyResult), settings: settingDifferences(file, config) };
+  const settings = settingDifferences(file, config);
+  return { file: file.path, answer: unwrapAnswer(applyResult), settings };
 }
 
 /** The settings in the file that differ from the running sandbox's settings. */

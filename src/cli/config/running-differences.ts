@@ -55,17 +55,17 @@ async function secretDifferences(
   const { description, run } = sandbox;
   const keptAdminToken = adminToken === undefined ? undefined : unwrap(readAdminToken(context.world, folder));
   const isKnown = apiKey === undefined ? true : await isKeyOfSandbox(context, apiKey, { folder, sandbox });
-  const changedSecrets = (
-    secret: GivenSecret | undefined,
-    keptSecret: string | undefined,
-  ): readonly GivenSecret[] => (secret === undefined || secret.value === keptSecret ? [] : [secret]);
-  const otherSecrets = [
-    ...(apiKey === undefined || isKnown ? [] : [apiKey]),
-    ...changedSecrets(signingSecret, description.signingSecret),
-    ...changedSecrets(controlToken, run.control_token),
-    ...changedSecrets(adminToken, keptAdminToken),
+  const secrets: readonly (readonly [given: GivenSecret | undefined, live: string | undefined])[] = [
+    [apiKey, isKnown ? apiKey?.value : undefined],
+    [signingSecret, description.signingSecret],
+    [controlToken, run.control_token],
+    [adminToken, keptAdminToken],
   ];
-  return otherSecrets.map(({ source }) => ({ field: source, expected: "as given", live: "another value" }));
+  return secrets.flatMap(([secret, liveValue]) =>
+    secret === undefined || secret.value === liveValue
+      ? []
+      : [{ field: secret.source, expected: "as given", live: "another value" }],
+  );
 }
 
 /** The sandbox stores only hashes: a dry run shows whether the key would have to be added. */

@@ -2,16 +2,15 @@ import type { Option } from "commander";
 import { closestMatch } from "leven";
 import { toIso } from "../../core/clock.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
-import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS } from "../../core/fault/actions.ts";
+import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS, FAULT_PROFILES } from "../../core/fault/actions.ts";
 import type { FaultEntry } from "../../core/fault/shapes.ts";
-import { FAULT_PROFILES } from "../../core/fault/actions.ts";
 import { FAULT_PARAMETERS } from "../../core/fault/rules.ts";
 import { parseFaults } from "../../core/fault/request.ts";
 import { matchText, parameterText, parseProbabilityText } from "../../core/fault/text.ts";
 import { printableLiteral, shortId } from "../../core/text.ts";
 import { runnerFor, resolveMoment } from "../calling.ts";
 import { retypeLine } from "../hints/again.ts";
-import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
+import { optionParser, register, valueOption, type Context, type Group } from "../command.ts";
 import {
   parseUuid,
   choiceParser,
@@ -21,28 +20,22 @@ import {
   wholeNumberParser,
 } from "../parsers.ts";
 import { refuseUsage } from "../problem.ts";
-import { table } from "../table.ts";
+import { tableOf, type Column } from "../table.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText, type SpanOrMoment } from "../../core/duration.ts";
 import { PARTS } from "../../core/refusals/parts.ts";
 import { english } from "../../core/language.ts";
 
-type AddOptions = CommonOptions & {
-  readonly profile?: (typeof FAULT_PROFILES)[number];
-  readonly method?: "GET" | "POST";
-  readonly path?: string;
-  readonly event?: string;
-  readonly endpoint?: string;
-  readonly orderId?: string;
-  readonly nth?: number;
-  readonly probability?: number;
-  readonly seed?: string;
-  readonly times?: number;
-  readonly until?: SpanOrMoment;
-  readonly status?: number;
-  readonly latency?: number;
-  readonly retryAfter?: number;
-};
+type AddRequest = RequestOf<"addFault">;
+type AddOptions = CommonOptions &
+  Pick<AddRequest, "profile" | "times" | "seed" | "status"> &
+  Pick<NonNullable<AddRequest["match"]>, "method" | "path" | "orderId" | "nth" | "probability"> & {
+    readonly event?: string;
+    readonly endpoint?: string;
+    readonly until?: SpanOrMoment;
+    readonly latency?: number;
+    readonly retryAfter?: number;
+  };
 
 const MAX_TIMES = 1_000_000;
 const MAX_TYPING_ERRORS = 3;
@@ -149,7 +142,7 @@ function matchOptions(): Option[] {
     valueOption(
       "--probability <p>",
       "probability that a match gets the fault, 0 to 1 (default: 1)",
-      parseProbability,
+      optionParser(english(PARTS.probability), parseProbabilityText),
     ),
     valueOption("--seed <text>", "random seed for --probability (default: random; faults list shows it)"),
     valueOption(
@@ -228,21 +221,12 @@ const FLAGS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Faults in the order in which they apply, oldest first; empty columns are left out. */
+/** Faults in the order in which they apply, oldest first. */
 function faultLines(faults: readonly FaultEntry[], width: number): Promise<string> {
-  const columns = COLUMNS.filter(([, , isNeeded]) => isNeeded === undefined || faults.some(isNeeded));
-  return table(
-    columns.map(([name]) => name),
-    faults.map((fault) => columns.map(([, formatCell]) => formatCell(fault))),
-    { width, drop: ["UNTIL"] },
-  );
+  return tableOf(COLUMNS, faults, { width, drop: ["UNTIL"] });
 }
 
-type FormatCell = (fault: FaultEntry) => string | number | null;
-type Column = readonly [name: string, formatCell: FormatCell, isNeeded?: (fault: FaultEntry) => boolean];
-
-/** The columns: name, cell, and, unless the column is always shown, whether a fault needs it. */
-const COLUMNS: readonly Column[] = [
+const COLUMNS: readonly Column<FaultEntry>[] = [
   ["ID", ({ id }) => shortId(id)],
   ["ACTION", ({ action }) => action],
   ["WITH", parameterText, (fault) => parameterText(fault) !== null],
@@ -250,9 +234,3 @@ const COLUMNS: readonly Column[] = [
   ["LEFT", ({ times, applied }) => (times === null ? "any" : times - applied)],
   ["UNTIL", ({ until }) => (until === null ? null : toIso(until)), ({ until }) => until !== null],
 ];
-
-function parseProbability(text: string): number {
-  const probability = parseProbabilityText(text);
-  if (probability === undefined) throw invalidOption(english(PARTS.probability), text);
-  return probability;
-}

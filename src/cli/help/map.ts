@@ -148,11 +148,7 @@ function nestedOptions(command: Command): readonly Option[] {
   return [...command.options, ...command.commands.flatMap(nestedOptions)];
 }
 
+/** The first of the items with each name. */
 function uniqueBy<Item>(items: readonly Item[], nameOf: (item: Item) => string): readonly Item[] {
-  const names = new Set<string>();
-  return items.filter((item) => {
-    const isNew = !names.has(nameOf(item));
-    names.add(nameOf(item));
-    return isNew;
-  });
+  return [...Map.groupBy(items, nameOf).values()].flatMap((group) => group.slice(0, 1));
 }

@@ -4,9 +4,9 @@ import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import { listOption, toOptionParser, register, valueOption, type Context, type Group } from "../command.ts";
 import { wholeNumberParser } from "../parsers.ts";
 import { EXIT, problemOf, Refused, unwrap } from "../problem.ts";
-import { readyBanner, readyLineProblem, warnAboutHold } from "../sandbox/ready.ts";
+import { readyBanner, refuseLostReadyLine, warnAboutHold } from "../sandbox/ready.ts";
 import { adoptOption } from "../sandbox/serving-options.ts";
-import { abortOnStop } from "../stopping.ts";
+import { abortOnStop, awaitAbort } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { output } from "../output/output.ts";
 
@@ -43,15 +43,13 @@ async function runHostedDev(context: Context, options: HostedOptions): Promise<n
   // Registered first, so that a signal during the start is not lost.
   using stop = abortOnStop(world);
   const { signal: stopSignal } = stop;
-  const stopEvent = new Promise<"stopped">((resolve) => {
-    stopSignal.addEventListener("abort", () => resolve("stopped"));
-  });
+  const stopEvent = awaitAbort(stopSignal);
   const outcome = await serveHosted(context, options, {
     folder: context.around.folder(),
-    stopSignal: stopSignal,
+    stopSignal,
     announce: async (readyFields) => {
       await printer.result(output("ready", readyFields), () => readyBanner(context, readyFields));
-      if (world.isResultLost()) throw new Refused(readyLineProblem());
+      if (world.isResultLost()) throw refuseLostReadyLine();
     },
     use: (service) => {
       warnAboutHold(context, service);
@@ -65,7 +63,6 @@ async function runHostedDev(context: Context, options: HostedOptions): Promise<n
   }
   if (end !== undefined) throw new Refused(problemOf(end));
   throw new Refused({
-    exitCode: EXIT.failed,
     code: "workerd_ended",
     message: "workerd ended unexpectedly",
     next: "read sandbox.log in the state folder, and start it again; every answered write is kept",

@@ -11,7 +11,7 @@ import { printableLiteral } from "../../core/text.ts";
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { Context } from "../command.ts";
 import { ORDER_LABELS, SESSION_LABELS } from "../order/create-report.ts";
-import { createAllInSandbox, newPurchaseRequest } from "../order/sandbox-create.ts";
+import { createInSandbox, newPurchaseRequest } from "../order/sandbox-create.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { findId } from "../target/ids.ts";
@@ -57,10 +57,13 @@ export async function createOrderSource(
   }
   const terms = await activeTerms(context, control);
   const take: OrderSource["take"] = async (orderId, kind) => {
-    const labels = kind === "order" ? ORDER_LABELS : SESSION_LABELS;
-    const inputs = [{ kind: labels, request: { ...terms, order_id: orderId } }];
-    const [order] = await createAllInSandbox(context, options, { inputs, control, agent: DRILL_AGENT });
-    return order && { id: order.response.data.id, orderId: order.response.data.order_id };
+    const { response } = await createInSandbox(context, options, {
+      kind: kind === "order" ? ORDER_LABELS : SESSION_LABELS,
+      request: { ...terms, order_id: orderId },
+      control,
+      agent: DRILL_AGENT,
+    });
+    return { id: response.data.id, orderId: response.data.order_id };
   };
   return { take, kinds: await kindsOf(context, control) };
 }

@@ -9,9 +9,9 @@ import { register, type Context, type Group } from "../command.ts";
 import { STDIN } from "../input.ts";
 import { listenOptions, createListenPlan, type ListenCommandOptions } from "./options.ts";
 import { runSession, type Sender } from "./session.ts";
-import { unwrap, problemOf, Refused, catchRefusal, usageProblem } from "../problem.ts";
+import { unwrap, problemOf, Refused, refuseUsage, catchRefusal } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
-import { checkSecrets, requireSigningSecrets, SECRET_VARIABLE } from "../webhook/signing-secrets.ts";
+import { requireSigningSecrets, SECRET_VARIABLE } from "../webhook/signing-secrets.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../target/notes.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
@@ -46,7 +46,7 @@ async function runListen(context: Context, options: ListenCommandOptions): Promi
   const { world } = context;
   // Registered first, so that a signal during the start is not lost.
   using stop = abortOnStop(world);
-  const plan = await createListenPlan(context, options);
+  const plan = createListenPlan(context, options);
   if (options.printSecret === true) return await printSecret(context);
   const sender = await resolveSender(context, options);
   using seenEvents = openSeenEventLog(context, options);
@@ -69,9 +69,17 @@ async function resolveSender(context: Context, options: ListenCommandOptions): P
   const target = isSecretSet ? await findTarget(context) : await controlTarget(context);
   if (target === undefined) return resolveService(context, options);
   const fetchesDeliveries = isStoreToken(target.token);
-  if (fetchesDeliveries && options.port !== undefined) throw new Refused(OWN_PORT_PROBLEM);
+  if (fetchesDeliveries && options.port !== undefined)
+    throw refuseUsage(
+      "--port needs a sandbox that sends to this machine; with the token of a store, the listener fetches the events",
+      "leave it out",
+    );
   noteTarget(context, target.origin);
-  if (options.headerNames !== undefined) throw new Refused(HEADER_NAMES_PROBLEM);
+  if (options.headerNames !== undefined)
+    throw refuseUsage(
+      "--header-names is only for a service with its own header names; events come from the sandbox here",
+      "leave it out; or listen to a service: --secret-file FILE --port 4300",
+    );
   // The store stays the same while the command listens, even if the sandbox gets another address.
   const { storeId } = target;
   const store = storeId === undefined ? {} : { storeId };
@@ -88,29 +96,18 @@ async function resolveSender(context: Context, options: ListenCommandOptions): P
 async function resolveService(context: Context, options: ListenCommandOptions): Promise<Sender> {
   const { port, since, exitOnDisconnect } = options;
   const secrets = await requireSigningSecrets(context, options);
-  checkSecrets(secrets);
-  if (port === undefined || port === 0) throw new Refused(MISSING_PORT_PROBLEM);
-  if (since !== undefined || exitOnDisconnect === true) throw new Refused(SANDBOX_ONLY_PROBLEM);
+  if (port === undefined || port === 0)
+    throw refuseUsage(
+      "--port is missing: the service needs a fixed address to send to",
+      "choose a port, such as --port 4300, and let the service or a tunnel send to it",
+    );
+  if (since !== undefined || exitOnDisconnect === true)
+    throw refuseUsage(
+      "--since and --exit-on-disconnect work only with a sandbox; events come from a service here",
+      "leave them out",
+    );
   return { kind: "service", secrets };
 }
-
-const OWN_PORT_PROBLEM = usageProblem(
-  "--port needs a sandbox that sends to this machine; with the token of a store, the listener fetches the events",
-  "leave it out",
-);
-const HEADER_NAMES_PROBLEM = usageProblem(
-  "--header-names is only for a service with its own header names; events come from the sandbox here",
-  "leave it out; or listen to a service: --secret-file FILE --port 4300",
-);
-
-const MISSING_PORT_PROBLEM = usageProblem(
-  "--port is missing: the service needs a fixed address to send to",
-  "choose a port, such as --port 4300, and let the service or a tunnel send to it",
-);
-const SANDBOX_ONLY_PROBLEM = usageProblem(
-  "--since and --exit-on-disconnect work only with a sandbox; events come from a service here",
-  "leave them out",
-);
 
 /** The first events to receive, in the form that the sandbox accepts; a span counts back from the store's time. */
 async function resolveSince(
@@ -158,18 +155,9 @@ function closeAtEnd(seenEvents: SeenEvents): SeenEvents & Disposable {
 async function printSecret(context: Context): Promise<number> {
   const endpointList = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const listener = endpointList.endpoints.find(({ kind }) => kind === "listener");
-  const secret =
+  const [secret = ""] =
     listener === undefined
-      ? await fetchStoreSecret(context)
-      : await fetchListenerSecret(context, listener.id);
+      ? [(await callSandbox(context, { name: "storeAccess", body: undefined })).signingSecret]
+      : (await callSandbox(context, { name: "showSecret", id: listener.id, body: undefined })).inForce;
   return context.printer.result(output("secret", { signing_secret: secret }), () => secret);
-}
-
-async function fetchStoreSecret(context: Context): Promise<string> {
-  return (await callSandbox(context, { name: "storeAccess", body: undefined })).signingSecret;
-}
-
-async function fetchListenerSecret(context: Context, id: string): Promise<string> {
-  const { inForce } = await callSandbox(context, { name: "showSecret", id, body: undefined });
-  return inForce[0] ?? "";
 }

@@ -16,8 +16,8 @@ import { printableLiteral } from "../../core/text.ts";
 import type { TlsTrust, World } from "../../world.ts";
 import { retypeLine } from "../hints/again.ts";
 import {
-  invalidOption,
   listOption,
+  optionParser,
   toOptionParser,
   repeatedOption,
   switchOption,
@@ -26,7 +26,7 @@ import {
 } from "../command.ts";
 import { toSetting } from "../option-rules.ts";
 import { parseDuration, parseEventStart, parseHost, wholeNumberParser, type EventStart } from "../parsers.ts";
-import { Refused, usageProblem, type Problem } from "../problem.ts";
+import { refuseUsage } from "../problem.ts";
 import { headerNamesOption, secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
 import { durationText } from "../../core/duration.ts";
 import { PARTS } from "../../core/refusals/parts.ts";
@@ -121,7 +121,7 @@ export function listenOptions(): Option[] {
   ];
 }
 
-export async function createListenPlan(context: Context, options: ListenCommandOptions): Promise<ListenPlan> {
+export function createListenPlan(context: Context, options: ListenCommandOptions): ListenPlan {
   const { allowTarget: allowedHosts = [] } = options;
   const defaultUrl = options.forward && (completeAddress(options.forward) ?? options.forward);
   const routes = (options.route ?? []).map(({ pattern, url }) => ({
@@ -130,10 +130,10 @@ export async function createListenPlan(context: Context, options: ListenCommandO
   }));
   const urls = [...(defaultUrl === undefined ? [] : [defaultUrl]), ...routes.map(({ url }) => url)];
   const policy = { allowedHosts, ownPort: options.port ?? NO_PORT };
-  const fault = urls.map((url) => targetProblem(url, policy, context.world)).find(Boolean);
-  if (fault !== undefined) throw new Refused(fault);
-  const tls = await resolveTrust(context, options);
-  if (tls !== undefined && urls.every((url) => !url.startsWith("https:"))) throw new Refused(TLS_PROBLEM);
+  for (const url of urls) checkTarget(url, policy, context.world);
+  const tls = resolveTrust(context, options);
+  if (tls !== undefined && urls.every((url) => !url.startsWith("https:")))
+    throw refuseUsage("--ca and --insecure need an https target", "leave them out");
   return {
     eventTypes: options.events ?? [ALL_EVENTS],
     routes,
@@ -149,34 +149,30 @@ export async function createListenPlan(context: Context, options: ListenCommandO
 
 const NO_PORT = -1;
 
-/** The problem that prevents forwarding events to an address; undefined if there is none. */
-function targetProblem(url: string, policy: TargetPolicy, world: World): Problem | undefined {
+/** Refuses an address to which events cannot be forwarded. */
+function checkTarget(url: string, policy: TargetPolicy, world: World): void {
   const host = URL.canParse(url) ? new URL(url).hostname : "";
   const targetPolicy = { ...policy, ownPort: NO_PORT };
   const syntaxOutcome = parseTarget(url, { ...targetPolicy, allowedHosts: [...policy.allowedHosts, host] });
   if (!syntaxOutcome.ok)
-    return usageProblem(syntaxOutcome.refusal.message, "give an address such as http://localhost:3000/hooks");
+    throw refuseUsage(syntaxOutcome.refusal.message, "give an address such as http://localhost:3000/hooks");
   if (!parseTarget(url, targetPolicy).ok) {
     const message = "events are forwarded only to this machine: localhost, 127.0.0.1 or [::1]";
     const addedOption = `--allow-target ${quote(host)}`;
     // The value of a header may be a secret.
     const hasHeader = world.argv.some((word) => /^(-H|--header)/.test(word));
     const next = `allow that host as well: ${hasHeader ? `add ${addedOption}` : retypeLine(world, new Map(), addedOption)}`;
-    return usageProblem(`${message}; got ${printableLiteral(host)}`, next);
+    throw refuseUsage(`${message}; got ${printableLiteral(host)}`, next);
   }
-  if (parseTarget(url, policy).ok) return undefined;
-  return usageProblem(
-    `port ${policy.ownPort} is the port of this listener`,
-    "give the address of your application",
-  );
+  if (parseTarget(url, policy).ok) return;
+  const message = `port ${policy.ownPort} is the port of this listener`;
+  throw refuseUsage(message, "give the address of your application");
 }
 
-const TLS_PROBLEM = usageProblem("--ca and --insecure need an https target", "leave them out");
-
-async function resolveTrust(
+function resolveTrust(
   { world, printer }: Context,
   { ca, insecure }: ListenCommandOptions,
-): Promise<TlsTrust | undefined> {
+): TlsTrust | undefined {
   if (insecure === true) {
     printer.trace("warning: --insecure: TLS certificates of https targets are not verified");
     return { isUnchecked: true };
@@ -185,15 +181,11 @@ async function resolveTrust(
   return { ca: certificatesOfOption(world, ca) };
 }
 
-function parseEventType(text: string): string {
-  if (!parseEventTypes([text]).ok)
-    throw invalidOption("an event type such as order.succeeded, or order.*", text);
-  return text;
-}
+const parseEventType = optionParser("an event type such as order.succeeded, or order.*", (text) =>
+  parseEventTypes([text]).ok ? text : undefined,
+);
 
-function parseSince(text: string): ListenStart {
-  const since = text === "last" ? text : parseEventStart(text);
-  if (since === undefined)
-    throw invalidOption(`last, the id of an event, ${english(PARTS.span_or_moment)}`, text);
-  return since;
-}
+const parseSince = optionParser(
+  `last, the id of an event, ${english(PARTS.span_or_moment)}`,
+  (text): ListenStart | undefined => (text === "last" ? text : parseEventStart(text)),
+);

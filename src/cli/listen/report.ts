@@ -1,5 +1,4 @@
 import { toIso, toIsoOrNull } from "../../core/clock.ts";
-import { localOrigin } from "../../core/loopback.ts";
 import type { ListenerResult, HandledDelivery, NextAttempt } from "../../client/listen/listener.ts";
 import { faultReason } from "../../core/fault/fault.ts";
 import { ALL_EVENTS, EVENT_TYPES } from "../../core/checkout/event-types.ts";
@@ -11,7 +10,8 @@ import { SIGNATURES_PATTERN } from "../../core/webhook/signature.ts";
 import { VERSION } from "../../version.ts";
 import { causeLine } from "../webhook/report.ts";
 import type { ListenPlan } from "./options.ts";
-import { fieldLines, type Field, type Printer, type Style } from "../printer.ts";
+import type { ResultOf } from "../output/output.ts";
+import { fieldLines, type Printer, type Style } from "../printer.ts";
 
 /** Length of the longest order event type. Session event types are longer; the column widens at the first one. */
 const TYPE_WIDTH = "order.succeeded".length;
@@ -20,56 +20,34 @@ const MAX_TEXT_LENGTH = 64;
 const MAX_BODY_LENGTH = 16 * 1024;
 const MAX_SIGNATURE_DIGITS = 8;
 
-type ListenReady = {
-  readonly url: string;
-  readonly port: number;
-  readonly paths: readonly string[];
+type ReadyOptions = {
   readonly plan: ListenPlan;
+  readonly ownAddresses: readonly string[];
   readonly readsKeys: boolean;
-  readonly pid: number;
-  /** The sandbox; null if the events come from a service without registration. */
-  readonly origin: string | null;
-  readonly endpointId: string | null;
-  readonly replayedCount: number;
+  readonly style: Style;
 };
 
-export function readyJson({ url, plan, pid, origin, endpointId, replayedCount }: ListenReady) {
-  return {
-    event: "ready" as const,
-    url,
-    sandbox: origin,
-    endpoint_id: endpointId,
-    event_types: plan.eventTypes,
-    forward: plan.defaultUrl ?? null,
-    routes: plan.routes.map(({ pattern: type, url: target }) => ({ type, url: target })),
-    replayed: replayedCount,
-    pid,
-    version: VERSION,
-  };
-}
-
-export function readyText(readyFields: ListenReady, style: Style): string {
-  const { port, paths, plan, readsKeys, origin, replayedCount } = readyFields;
+export function readyText(
+  { sandbox, replayed, pid }: Extract<ResultOf<"listen">, { event: "ready" }>,
+  { plan, ownAddresses, readsKeys, style }: ReadyOptions,
+): string {
   const { routes, defaultUrl } = plan;
   const eventsText = routes.length === 0 ? "events" : "other events";
   const fallback =
     defaultUrl ?? "only shown here; --forward http://localhost:3000/hooks sends them to your application";
-  const ownAddresses = paths.map((path) => `${localOrigin(port)}${path}`).join(" and ");
-  const fields: Field[] = [
-    ...(origin === null
-      ? [["Address", `${ownAddresses}: let the service or a tunnel send to it`] as const]
-      : ([
-          ["Sandbox", origin],
-          ["Secret", "checkout listen --print-secret"],
-        ] as const)),
-    ...(plan.eventTypes.includes(ALL_EVENTS) ? [] : [["Only", plan.eventTypes.join(", ")] as const]),
+  const addressText = `${ownAddresses.join(" and ")}: let the service or a tunnel send to it`;
+  const fields = fieldLines([
+    ["Address", sandbox === null ? addressText : undefined],
+    ["Sandbox", sandbox ?? undefined],
+    ["Secret", sandbox === null ? undefined : "checkout listen --print-secret"],
+    ["Only", plan.eventTypes.includes(ALL_EVENTS) ? undefined : plan.eventTypes.join(", ")],
     ...routes.map(({ pattern, url }) => ["Forwards", `${pattern} → ${url}`] as const),
     ["Forwards", `${eventsText} → ${fallback}`],
-    ...(replayedCount === 0 ? [] : [["Replays", `${replayedCount} events first`] as const]),
-    ...(readsKeys ? [["Keys", "r replays the last event, d shows its details, q quits"] as const] : []),
-  ];
-  const title = `${style.green("●")} ${style.bold("checkout listen")} ${VERSION} is ready (pid ${readyFields.pid}). Ctrl-C stops it.`;
-  return [title, "", fieldLines(fields), ""].join("\n");
+    ["Replays", replayed === 0 ? undefined : `${replayed} events first`],
+    ["Keys", readsKeys ? "r replays the last event, d shows its details, q quits" : undefined],
+  ]);
+  const title = `${style.green("●")} ${style.bold("checkout listen")} ${VERSION} is ready (pid ${pid}). Ctrl-C stops it.`;
+  return [title, "", fields, ""].join("\n");
 }
 
 export function deliveryJson(delivery: HandledDelivery) {

@@ -17,6 +17,7 @@ import type { RequestOf } from "../../core/control/operations.ts";
 import { fetchingListenerAddress, isFetchingListenerAddress } from "../../core/webhook/endpoint.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { cutText, printable } from "../../core/text.ts";
+import { VERSION } from "../../version.ts";
 import type { Listener, World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { createKeyReader, type ListenKey } from "./keys.ts";
@@ -25,14 +26,13 @@ import {
   deliveryJson,
   handledDeliveryLine,
   detailLines,
-  readyJson,
   readyText,
   timeOfDay,
   typeWidthAfter,
   typeWidthOf,
 } from "./report.ts";
 import { portFailure } from "../../host/listen.ts";
-import { catchRefusal, EXIT, problemOf, Refused, type Problem } from "../problem.ts";
+import { EXIT, problemOf, Refused } from "../problem.ts";
 import { unwrapAnswer } from "../target/call.ts";
 import { output } from "../output/output.ts";
 
@@ -82,7 +82,7 @@ const LISTENER_NAME_LENGTH = 8;
 /** Additional idle time of a connection beyond the target's timeout, in milliseconds. */
 const EXTRA_IDLE_MS = 30_000;
 
-/** Listens until `stop` is aborted, another listener takes over, or the loss of the sandbox ends the session. */
+/** Listens until `stop` is aborted; refuses if another listener takes over, or the sandbox is lost. */
 export async function runSession(
   context: Context,
   options: SessionOptions,
@@ -213,18 +213,22 @@ async function startSession(
       ? unwrapAnswer(await registration.register(sandboxSender.since))
       : undefined;
   for (const secret of answer?.signingSecrets ?? []) printer.hide(secret);
-  const readyFields = {
+  const ready = {
+    event: "ready",
     url,
-    port,
-    paths: pathsOf(plan),
-    plan,
-    readsKeys,
+    sandbox: sandboxSender?.locate()?.origin ?? null,
+    endpoint_id: answer?.id ?? null,
+    event_types: plan.eventTypes,
+    forward: plan.defaultUrl ?? null,
+    routes: plan.routes.map(({ pattern: type, url: target }) => ({ type, url: target })),
+    replayed: answer?.replayed ?? 0,
     pid: world.pid,
-    origin: sandboxSender?.locate()?.origin ?? null,
-    endpointId: answer?.id ?? null,
-    replayedCount: answer?.replayed ?? 0,
-  };
-  await printer.result(output("listen", readyJson(readyFields)), () => readyText(readyFields, printer.style));
+    version: VERSION,
+  } as const;
+  const ownAddresses = pathsOf(plan).map((path) => `${localOrigin(port)}${path}`);
+  await printer.result(output("listen", ready), () =>
+    readyText(ready, { plan, ownAddresses, readsKeys, style: printer.style }),
+  );
 }
 
 type WatchOptions = SessionOptions & { readonly session: Session; readonly raceWithStop: StopRace };
@@ -237,8 +241,7 @@ async function watchConnection(context: Context, options: WatchOptions): Promise
     if (session.registration === undefined) continue;
     const change = await raceWithStop(session.registration.check());
     if (change === "stopped") return;
-    const problem = await reportChange(context, options, change);
-    if (problem !== undefined) throw new Refused(problem);
+    await reportChange(context, options, change);
   }
 }
 
@@ -254,20 +257,18 @@ async function readLineTime(
   return { at: storeAt, realAt, realTimeTexts: [printer.style.dim(`real time ${timeOfDay(realAt)}`)] };
 }
 
-type ChangeFields = { readonly sandbox?: string; readonly reason?: string };
-
-/** Reports a change; returns the problem if listening has ended. */
+/** Reports a change; refuses if listening has ended. */
 async function reportChange(
   context: Context,
   options: WatchOptions,
   change: ConnectionChange,
-): Promise<Problem | undefined> {
-  if (change.kind === "unchanged") return undefined;
+): Promise<void> {
+  if (change.kind === "unchanged") return;
   const { printer } = context;
   const { at, realAt, realTimeTexts } = await readLineTime(context, options.session.registration);
   const printChange = (
     event: "disconnected" | "reconnected" | "disabled",
-    fields: ChangeFields,
+    fields: { readonly sandbox?: string; readonly reason?: string },
     text: string,
   ): void =>
     printer.line(output("listen", { event, at: toIso(at), real_at: toIso(realAt), ...fields }), () =>
@@ -280,42 +281,36 @@ async function reportChange(
         {},
         "the sandbox is disconnected; its events are delivered when it returns",
       );
-      return options.exitOnDisconnect ? DISCONNECTION_PROBLEM : undefined;
+      if (!options.exitOnDisconnect) return;
+      throw new Refused({
+        exitCode: EXIT.unreachable,
+        code: "disconnected",
+        message: "the sandbox is disconnected, and --exit-on-disconnect is set",
+        next: "start it again: checkout sandbox start; its events are delivered to the next checkout listen",
+      });
     case "back": {
       const { sender } = options;
       const origin = (sender.kind === "sandbox" ? sender.locate()?.origin : undefined) ?? "";
-      printChange("reconnected", { sandbox: origin }, `the sandbox is back at ${origin}`);
-      return undefined;
+      return printChange("reconnected", { sandbox: origin }, `the sandbox is back at ${origin}`);
     }
     case "off":
-      printChange(
+      return printChange(
         "disabled",
         { reason: change.reason },
         `the sandbox no longer delivers here: ${change.reason}; run checkout listen again`,
       );
-      return undefined;
     case "refused":
-      return catchRefusal(() => unwrapAnswer(change.answer, { credential_invalid: ASK_OWNER_HINT })).refusal;
+      return void unwrapAnswer(change.answer, { credential_invalid: ASK_OWNER_HINT });
     case "taken_over":
-      return TAKEOVER_PROBLEM;
+      throw new Refused({
+        code: "taken_over",
+        message: "another checkout listen has taken over the events of this sandbox",
+        next: "use that listener; to run two receivers, add the second one: checkout endpoints add URL",
+      });
   }
 }
 
 const ASK_OWNER_HINT = "ask the owner of the sandbox for another token: checkout tokens create";
-
-const DISCONNECTION_PROBLEM: Problem = {
-  exitCode: EXIT.unreachable,
-  code: "disconnected",
-  message: "the sandbox is disconnected, and --exit-on-disconnect is set",
-  next: "start it again: checkout sandbox start; its events are delivered to the next checkout listen",
-};
-
-const TAKEOVER_PROBLEM: Problem = {
-  exitCode: EXIT.failed,
-  code: "taken_over",
-  message: "another checkout listen has taken over the events of this sandbox",
-  next: "use that listener; to run two receivers, add the second one: checkout endpoints add URL",
-};
 
 /** Handles a key; only one replay is requested at a time. */
 function createKeyHandler(

@@ -8,53 +8,31 @@ type CommandLines = {
 export const COMMAND_LINES: CommandLines = {
   status: () => [["sandbox", "status"]],
   explain: ({ id }) => [["explain", id]],
-  list: ({ what, order_id: orderId, limit }) => [
-    [
-      what,
-      "list",
-      ...(what === "faults" || what === "endpoints"
-        ? []
-        : [...optionWords("order-id", orderId), ...optionWords("limit", limit ?? 20)]),
-    ],
+  list: ({ what, limit = 20, ...fields }) => [
+    [what, "list", ...(what === "faults" || what === "endpoints" ? [] : optionWords({ ...fields, limit }))],
   ],
-  wait_for: ({ type, order_id: orderId, timeout_s: timeoutS = 30 }) => [
+  wait_for: ({ type, timeout_s: timeoutS = 30, ...fields }) => [
     [
       "events",
       "list",
       "--wait",
-      `--type=${type}`,
-      `--timeout=${timeoutS}s`,
-      ...optionWords("order-id", orderId),
-      ...(orderId === undefined ? [] : ["--since=0"]),
+      ...optionWords({ type, timeout: `${timeoutS}s`, ...fields }),
+      ...(fields.order_id === undefined ? [] : ["--since=0"]),
     ],
   ],
   checklist: () => [["checklist"]],
   assumptions: ({ used }) => [["assumptions", ...(used === true ? ["--used"] : [])]],
   diagnose_webhook: ({ event_id: eventId }) => [["events", "get", eventId]],
   create: ({ object, ...fields }) => [
-    [
-      object === "order" ? "orders" : "sessions",
-      "create",
-      ...Object.entries(fields).flatMap(([field, value]) => optionWords(field.replaceAll("_", "-"), value)),
-    ],
+    [object === "order" ? "orders" : "sessions", "create", ...optionWords(fields)],
   ],
   pay: ({ id, outcome, advance }) => [
-    ["sandbox", "pay", id, ...optionWords("outcome", outcome)],
+    ["sandbox", "pay", id, ...optionWords({ outcome })],
     ...(advance === undefined ? [] : [["sandbox", "clock", "advance", advance]]),
   ],
-  fault: ({ action, path, order_id: orderId, event, times }) => [
-    [
-      "faults",
-      "add",
-      action,
-      ...optionWords("path", path),
-      ...optionWords("order-id", orderId),
-      ...optionWords("event", event),
-      ...optionWords("times", times),
-    ],
-  ],
-  retry: ({ endpoint_id: endpointId, order_id: orderId }) => [
-    ["deliveries", "retry", ...optionWords("endpoint", endpointId), ...optionWords("order-id", orderId)],
+  fault: ({ action, ...fields }) => [["faults", "add", action, ...optionWords(fields)]],
+  retry: ({ endpoint_id: endpoint, ...fields }) => [
+    ["deliveries", "retry", ...optionWords({ endpoint, ...fields })],
   ],
   replay_or_restore: ({ event_id: eventId, snapshot }) => [
     // With both or neither, the command itself refuses its arguments.
@@ -64,6 +42,9 @@ export const COMMAND_LINES: CommandLines = {
   ],
 };
 
-function optionWords(name: string, value: string | number | undefined): readonly string[] {
-  return value === undefined ? [] : [`--${name}=${value}`];
+/** The options with a value, by the names of the tool's arguments. */
+function optionWords(values: Readonly<Record<string, string | number | undefined>>): readonly string[] {
+  return Object.entries(values).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name.replaceAll("_", "-")}=${value}`],
+  );
 }

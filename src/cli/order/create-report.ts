@@ -2,11 +2,11 @@ import { toIso } from "../../core/clock.ts";
 import { errorRow } from "../../core/errors.ts";
 import type { CreateResult } from "../../client/api/client.ts";
 import type { Exchange } from "../../client/api/exchange.ts";
-import { PAYMENT_METHODS } from "../../core/checkout/checkout.ts";
+import { PAYMENT_METHODS, type CheckoutObject } from "../../core/checkout/checkout.ts";
 import type { CreateRequest } from "../../core/checkout/create-request.ts";
 import type { JournalEntry, KeyRefusal } from "../../core/checkout/journal.ts";
 import { formatAmount } from "../../core/money.ts";
-import { optionToCopy, shellOf, type Shell } from "../../core/shell/quote.ts";
+import { optionToCopy, type Shell } from "../../core/shell/quote.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire-shapes.ts";
 import type { Context } from "../command.ts";
@@ -15,6 +15,7 @@ import type { ResolvedTarget } from "../target/resolve.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
 
 export type CheckoutKind = {
+  readonly object: CheckoutObject;
   readonly command: "orders" | "sessions";
   readonly endpoint: "orders" | "checkout-sessions";
   readonly nounPhrase: string;
@@ -22,12 +23,14 @@ export type CheckoutKind = {
 };
 
 export const ORDER_LABELS: CheckoutKind = {
+  object: "order",
   command: "orders",
   endpoint: "orders",
   nounPhrase: "an order",
   example: "order-1001",
 };
 export const SESSION_LABELS: CheckoutKind = {
+  object: "checkout_session",
   command: "sessions",
   endpoint: "checkout-sessions",
   nounPhrase: "a checkout session",
@@ -41,6 +44,7 @@ type CreateReport = {
   /** Flags that name the service, the store and the folder, for the command that repeats the create. */
   readonly targetFlags: Readonly<Record<string, string>>;
   readonly settings: ResolvedTarget;
+  readonly shell: Shell;
 };
 
 export type CreatedCheckout = {
@@ -61,8 +65,7 @@ export function unwrapCreate(context: Context, report: CreateReport): CreatedChe
       `warning: the answer could not be recorded in the journal (${printable(journalFailure)}); running the command again is safe`,
     );
   }
-  if (exchange.end !== "success")
-    throw refuse(createProblem({ ...report, shell: shellOf(context.world.env) }, result, exchange));
+  if (exchange.end !== "success") throw refuse(createProblem(report, result, exchange));
   if (result.isMismatch) throw refuse(mismatchProblem(report, entry, exchange.response.data));
   const { id } = exchange.response.data;
   if (entry.checkoutId !== null && entry.checkoutId !== id) {
@@ -82,11 +85,15 @@ export function printCreatedCheckout(
   const { style } = context.printer;
   const { status } = response.data;
   const mayBeRepeated = isReplayed && (status === "failed" || status === "cancelled" || status === "expired");
-  const hint = `\n  ${style.cyan("→")} its status is ${status}: add --new-attempt to create a new one`;
+  const hint = `  ${style.cyan("→")} its status is ${status}: add --new-attempt to create a new one`;
   return context.printer.result(
     checkoutOutput(response, { idempotency_key: key, replayed: isReplayed, tries: attempts }),
     () =>
-      `${headline(context, response.data, isReplayed)}\n${checkoutFields(response.data, key)}${mayBeRepeated ? hint : ""}`,
+      [
+        headline(context, response.data, isReplayed),
+        checkoutFields(response.data, key),
+        ...(mayBeRepeated ? [hint] : []),
+      ].join("\n"),
   );
 }
 
@@ -98,36 +105,22 @@ function headline({ printer: { style } }: Context, checkout: CheckoutWire, isRep
   return `${style.green("=")} the same ${objectName} as before; nothing new was created`;
 }
 
-type ReportInShell = CreateReport & { readonly shell: Shell };
-
 function createProblem(
-  report: ReportInShell,
-  sentCreate: SentCreate,
+  report: CreateReport,
+  { entry, inDoubt }: SentCreate,
   exchange: Exclude<Exchange, { end: "success" }>,
 ): Problem {
   const problem = exchangeProblem(exchange);
-  const details = { ...problem.details, idempotency_key: sentCreate.entry.key };
-  if (sentCreate.inDoubt) {
-    const doubtText =
-      "; the service may have created it, now or in an earlier run: to find out, run the command again with the same key, which never creates a second order or session";
-    const code = exchange.end === "gave_up" ? "outcome_unknown" : problem.code;
-    return {
-      ...problem,
-      code,
-      details,
-      message: problem.message + doubtText,
-      next: resumeCommand(report, sentCreate.entry),
-    };
-  }
-  if (exchange.end === "refusal")
-    return { ...problem, details, next: remedyForRefusal(problem, report, sentCreate.entry) };
-  return {
-    ...problem,
-    details,
-    message: `${problem.message}; nothing was created`,
-    next: resumeCommand(report, sentCreate.entry),
-  };
+  const details = { ...problem.details, idempotency_key: entry.key };
+  if (exchange.end === "refusal" && !inDoubt)
+    return { ...problem, details, next: remedyForRefusal(problem, report, entry) };
+  const code = inDoubt && exchange.end === "gave_up" ? "outcome_unknown" : problem.code;
+  const message = `${problem.message}; ${inDoubt ? DOUBT_TEXT : "nothing was created"}`;
+  return { ...problem, code, details, message, next: resumeCommand(report, entry) };
 }
+
+const DOUBT_TEXT =
+  "the service may have created it, now or in an earlier run: to find out, run the command again with the same key, which never creates a second order or session";
 
 function remedyForRefusal(
   { code, message }: Pick<Problem, "code" | "message">,
@@ -154,7 +147,7 @@ const CAPABILITY_PATTERN = new RegExp(`\\b(?:${PAYMENT_METHODS.join("|")}|[A-Z]{
 
 /** The command that repeats the create: same service, body and key. If a value cannot be quoted, a hint instead. */
 function resumeCommand(
-  { kind, request, targetFlags, shell }: ReportInShell,
+  { kind, request, targetFlags, shell }: CreateReport,
   { key: idempotencyKey }: JournalEntry,
 ): string {
   const body = Object.entries(request).map(
@@ -181,27 +174,23 @@ function mismatchProblem({ request }: CreateReport, entry: JournalEntry, gotChec
 }
 
 function unsentProblem({ reason, entry }: KeyRefusal): Problem {
-  const details = { idempotency_key: entry.key };
-  if (reason === "other_create") {
-    const message = `${entry.key} belongs to another create: ${entry.endpoint} ${printableLiteral(entry.orderId)}; nothing was sent`;
+  const fields = { exitCode: EXIT.conflict, details: { idempotency_key: entry.key } };
+  if (reason === "other_create")
     return {
-      exitCode: EXIT.conflict,
+      ...fields,
       code: "idempotency_key_taken",
-      message,
+      message: `${entry.key} belongs to another create: ${entry.endpoint} ${printableLiteral(entry.orderId)}; nothing was sent`,
       next: "use another --idempotency-key, or leave it out",
-      details,
     };
-  }
   const sentDay = toIso(entry.firstSentAt).slice(0, 10);
   const lookupHint =
     entry.checkoutId === null
       ? "look in the merchant portal"
       : `type: checkout sessions get ${entry.checkoutId}`;
   return {
-    exitCode: EXIT.conflict,
+    ...fields,
     code: "idempotency_key_too_old",
     message: `${entry.key} was first sent on ${sentDay}: the service may have forgotten it, and sending it again could create a second order`,
     next: `${lookupHint}; to create another, add --new-attempt`,
-    details,
   };
 }

@@ -1,10 +1,10 @@
 import type { Exchange } from "../../client/api/exchange.ts";
-import type { ErrorCode } from "../../core/errors.ts";
+import { errorRow, type ErrorCode } from "../../core/errors.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { formatAmount } from "../../core/money.ts";
 import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire-shapes.ts";
 import { fieldLines } from "../printer.ts";
-import { exitCodeOfStatus, interruptedProblem, type Problem } from "../problem.ts";
+import { exitCodeOfStatus, interruptedProblem, Refused, type Problem } from "../problem.ts";
 import type { ResolvedTarget } from "../target/resolve.ts";
 import { output, type Output } from "../output/output.ts";
 
@@ -22,6 +22,21 @@ export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>)
     code === "unreachable" ? `the service cannot be reached: ${exchange.message}` : exchange.message;
   const retryAfter = retryAfterMs === 0 ? {} : { retry_after_seconds: Math.ceil(retryAfterMs / 1000) };
   return { exitCode, code, message, details: { tries: attemptCount, ...retryAfter } };
+}
+
+/** The refusal of a retrieve. `wrongIdHint`: the next step if the service knows no such id; default: the error's row. */
+export function refuseRetrieve(
+  exchange: Exclude<Exchange, { end: "success" }>,
+  settings: ResolvedTarget,
+  wrongIdHint?: string,
+): Refused {
+  const problem = exchangeProblem(exchange);
+  const isWrongId = problem.code === "session_not_found" || problem.code === "invalid_session_id";
+  const next =
+    (isWrongId ? wrongIdHint : undefined) ??
+    errorRow(problem.code)?.next ??
+    "run the command again; checkout whoami shows which service was called";
+  return new Refused(addExplanation({ ...problem, next }, settings));
 }
 
 /**
@@ -72,7 +87,7 @@ export function checkoutFields(checkout: CheckoutWire, idempotencyKey?: string):
     ["amount", formatAmount(checkout.amount_minor, checkout.currency)],
     ["status", checkout.status],
     ["checkout_url", checkout.checkout_url],
-    ...(idempotencyKey === undefined ? [] : [["idempotency_key", idempotencyKey] as const]),
+    ["idempotency_key", idempotencyKey],
   ]);
 }
 

@@ -3,7 +3,7 @@ import type { Journal, JournalEntry } from "../../core/checkout/journal.ts";
 import { register, type Context, type Group } from "../command.ts";
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
-import { EXIT, Refused, type Problem } from "../problem.ts";
+import { Refused } from "../problem.ts";
 import { execFolder } from "../target/surroundings.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { stateFile } from "../../host/folder/files.ts";
@@ -66,7 +66,7 @@ function listKeys({ printer }: Context, journal: Journal | undefined): Promise<n
 
 async function showKey({ printer }: Context, journal: Journal | undefined, key: string): Promise<number> {
   const entry = journal?.find(key);
-  if (entry === undefined) throw new Refused(unknownKeyProblem(key));
+  if (entry === undefined) throw refuseUnknownKey(key);
   const json = toJson(entry);
   return printer.result(output("idempotency_key", json), () =>
     fieldLines(Object.entries(json).map(([name, value]) => [name, value === null ? null : String(value)])),
@@ -74,7 +74,7 @@ async function showKey({ printer }: Context, journal: Journal | undefined, key: 
 }
 
 async function forgetKey({ printer }: Context, journal: Journal | undefined, key: string): Promise<number> {
-  if (journal?.forget(key) !== true) throw new Refused(unknownKeyProblem(key));
+  if (journal?.forget(key) !== true) throw refuseUnknownKey(key);
   return printer.result(
     output("forgotten_key", { forgotten: key }),
     () =>
@@ -100,11 +100,7 @@ function toJson(entry: JournalEntry) {
   };
 }
 
-function unknownKeyProblem(key: string): Problem {
-  return {
-    exitCode: EXIT.failed,
-    code: "key_not_found",
-    message: `the journal has no key ${key}`,
-    next: "checkout idempotency list",
-  };
+function refuseUnknownKey(key: string): Refused {
+  const message = `the journal has no key ${key}`;
+  return new Refused({ code: "key_not_found", message, next: "checkout idempotency list" });
 }

@@ -1,4 +1,4 @@
-import { STATUSES, type CheckoutObject, type Status } from "../../core/checkout/checkout.ts";
+import { STATUSES, type Status } from "../../core/checkout/checkout.ts";
 import { toIso } from "../../core/clock.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { describeLastChange, lastChangeText } from "../../core/explain/last.ts";
@@ -11,6 +11,7 @@ import { runnerFor } from "../calling.ts";
 import { register, valueOption, type Context, type Group } from "../command.ts";
 import { choiceParser, limitOption } from "../parsers.ts";
 import { nextPageText } from "../printer.ts";
+import { ORDER_LABELS, SESSION_LABELS, type CheckoutKind } from "./create-report.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
@@ -27,17 +28,15 @@ type ListOptions = ServiceOptions & {
   readonly search?: string;
 };
 
-type ListKind = { readonly object: CheckoutObject; readonly command: "orders" | "sessions" };
-
 export function registerOrdersList(group: Group): void {
-  registerList(group, { object: "order", command: "orders" });
+  registerList(group, ORDER_LABELS);
 }
 
 export function registerSessionsList(group: Group): void {
-  registerList(group, { object: "checkout_session", command: "sessions" });
+  registerList(group, SESSION_LABELS);
 }
 
-function registerList(group: Group, { object, command }: ListKind): void {
+function registerList(group: Group, { object, command }: CheckoutKind): void {
   register<ListOptions>(group, {
     name: "list",
     summary: `list the store's ${command}, newest first`,
@@ -90,13 +89,8 @@ function emptyListText(command: string, { searched }: AnswerOf<"listCheckouts">)
 }
 
 /** The line of an order_id whose creates were refused, with the command that explains it. */
-function refusedOrderLine({
-  orderId,
-  requestId,
-  status,
-  code,
-  count,
-}: AnswerOf<"listCheckouts">["refused"][number]): string {
+function refusedOrderLine(refused: AnswerOf<"listCheckouts">["refused"][number]): string {
+  const { orderId, requestId, status, code, count } = refused;
   const times = count === 1 ? "" : ` ${count} times`;
   const reasonText = `${status}${code === null ? "" : ` ${code}`}`;
   return printable(`refused${times}: ${displayText(orderId)} (${reasonText}); checkout explain ${requestId}`);

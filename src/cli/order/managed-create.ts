@@ -1,20 +1,19 @@
-import { sendCreate, type RequestedCreate, type ServiceTarget } from "../../client/api/client.ts";
-import type { Journal } from "../../core/checkout/journal.ts";
+import { sendCreate, type RequestedCreate } from "../../client/api/client.ts";
 import type { RetryPolicy } from "../../client/api/retry.ts";
+import { shellOf } from "../../core/shell/quote.ts";
+import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import type { Context } from "../command.ts";
-import { unwrapCreate, type CreatedCheckout, type CheckoutKind } from "./create-report.ts";
 import { unwrap } from "../problem.ts";
+import { runWithSpinner } from "../request/exchange.ts";
+import type { ServiceConnection } from "../target/resolve.ts";
+import type { ServiceOptions } from "../target/surroundings.ts";
+import { unwrapCreate, type CreatedCheckout, type CheckoutKind } from "./create-report.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { resolveInstance } from "./instance.ts";
-import { makeStateFolder } from "../../host/folder/state-folder.ts";
-import type { ServiceOptions } from "../target/surroundings.ts";
-import type { ResolvedTarget } from "../target/resolve.ts";
-import { runWithSpinner } from "../request/exchange.ts";
 
-type ManagedCreate = { readonly kind: CheckoutKind; readonly intent: RequestedCreate };
-type Service = {
-  readonly target: ServiceTarget;
-  readonly settings: ResolvedTarget;
+type ManagedCreate = ServiceConnection & {
+  readonly kind: CheckoutKind;
+  readonly intent: RequestedCreate;
   readonly policy: RetryPolicy;
 };
 
@@ -22,42 +21,12 @@ type Service = {
 export async function createWithManagedKey(
   context: Context,
   options: ServiceOptions,
-  { kind, intent, ...service }: ManagedCreate & Service,
+  { kind, intent, settings, policy, ...service }: ManagedCreate,
 ): Promise<CreatedCheckout> {
-  const [createdCheckout] = await createAllWithManagedKeys(context, options, {
-    ...service,
-    inputs: [{ kind, intent }],
-  });
-  if (createdCheckout === undefined) throw new Error("a create returns a checkout or is refused");
-  return createdCheckout;
-}
-
-export async function createAllWithManagedKeys(
-  context: Context,
-  options: ServiceOptions,
-  { inputs, ...service }: Service & { readonly inputs: readonly ManagedCreate[] },
-): Promise<readonly CreatedCheckout[]> {
   const { world } = context;
-  const { settings } = service;
   const target = { ...service.target, instance: await resolveInstance(world, settings) };
-  const folder = settings.journalFolder;
-  unwrap(makeStateFolder(world, folder, options));
-  using journal = openFolderJournal(context, folder);
-  const createdCheckouts: CreatedCheckout[] = [];
-  for (const input of inputs)
-    createdCheckouts.push(
-      await createWithJournal(context, options, { ...service, ...input, target, journal }),
-    );
-  return createdCheckouts;
-}
-
-async function createWithJournal(
-  context: Context,
-  options: ServiceOptions,
-  managedCreate: ManagedCreate & Service & { readonly journal: Journal },
-): Promise<CreatedCheckout> {
-  const { world } = context;
-  const { kind, intent, policy, target, settings, journal } = managedCreate;
+  unwrap(makeStateFolder(world, settings.journalFolder, options));
+  using journal = openFolderJournal(context, settings.journalFolder);
   const result = await runWithSpinner(context, (watch) =>
     sendCreate(world, target, { intent, journal, policy, ...watch }),
   );
@@ -68,5 +37,6 @@ async function createWithJournal(
   const { target: targetName } = settings;
   const serviceFlag = targetName === undefined ? addressFlag : { target: targetName };
   const targetFlags = { ...serviceFlag, ...storeFlag, ...dirFlag };
-  return unwrapCreate(context, { kind, request: intent.request, result, targetFlags, settings });
+  const { request } = intent;
+  return unwrapCreate(context, { kind, request, result, targetFlags, settings, shell: shellOf(world.env) });
 }

@@ -3,11 +3,10 @@ import { parseCreateRequest, type CreateRequest } from "../../core/checkout/crea
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import type { CreatedCheckout, CheckoutKind } from "./create-report.ts";
-import { createAllWithManagedKeys } from "./managed-create.ts";
+import { createWithManagedKey } from "./managed-create.ts";
 import { refuseUsage } from "../problem.ts";
-import { connectToSandbox } from "../target/resolve.ts";
+import { connectToSandbox, retryPolicyOf } from "../target/resolve.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
-import { retryPolicyOf } from "../target/resolve.ts";
 
 /** The catalog price of an order or session that is created without `--price-id`. */
 export const DEFAULT_PRICE = "price_coffee";
@@ -32,41 +31,26 @@ export function newPurchaseRequest(
   throw refuseUsage(outcome.refusal.message, "correct it; nothing was sent");
 }
 
+type SandboxCreate = {
+  readonly kind: CheckoutKind;
+  readonly request: CreateRequest;
+  readonly control: ControlTarget;
+  /** The User-Agent of the create. Default: the User-Agent of all commands. */
+  readonly agent?: string;
+};
+
 /** Creates a checkout in the sandbox that the command acts on, even if the environment names another service. */
 export async function createInSandbox(
   context: Context,
   options: ServiceOptions,
-  { control, ...createInput }: CreateInput & { readonly control: ControlTarget },
+  { kind, request, control, agent: userAgent }: SandboxCreate,
 ): Promise<CreatedCheckout> {
-  const [createdCheckout] = await createAllInSandbox(context, options, { inputs: [createInput], control });
-  if (createdCheckout === undefined) throw new Error("a create returns a checkout or is refused");
-  return createdCheckout;
-}
-
-type CreateInput = { readonly kind: CheckoutKind; readonly request: CreateRequest };
-
-export async function createAllInSandbox(
-  context: Context,
-  options: ServiceOptions,
-  {
-    inputs,
-    control,
-    agent: userAgent,
-  }: {
-    readonly inputs: readonly CreateInput[];
-    readonly control: ControlTarget;
-    /** The User-Agent of the creates. Default: the User-Agent of all commands. */
-    readonly agent?: string;
-  },
-): Promise<readonly CreatedCheckout[]> {
   const { target, settings } = await connectToSandbox(context, control);
-  return createAllWithManagedKeys(context, options, {
+  return createWithManagedKey(context, options, {
     target: userAgent === undefined ? target : { ...target, userAgent },
     settings,
     policy: retryPolicyOf(settings),
-    inputs: inputs.map(({ kind, request }) => ({
-      kind,
-      intent: { endpoint: kind.endpoint, request, isNewAttempt: false, idempotencyKey: null },
-    })),
+    kind,
+    intent: { endpoint: kind.endpoint, request, isNewAttempt: false, idempotencyKey: null },
   });
 }

@@ -1,19 +1,18 @@
-import { errorRow } from "../../core/errors.ts";
+import type { CheckoutResponse } from "../../core/checkout/wire-shapes.ts";
 import { sendRetrieve } from "../../client/api/client.ts";
 import { register, type Context, type Group } from "../command.ts";
-import { checkoutFields, exchangeProblem, addExplanation } from "./exchange-report.ts";
+import { checkoutFields, checkoutOutput, refuseRetrieve } from "./exchange-report.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { parseUuid } from "../parsers.ts";
 import { controlTarget } from "../target/control.ts";
 import { findId } from "../target/ids.ts";
 import { selectStoreOfKey } from "./list.ts";
-import { Refused, refuseUsage } from "../problem.ts";
+import { refuseUsage } from "../problem.ts";
 import { connectToService, type ServiceConnection } from "../target/resolve.ts";
 import { pollPolicy, waitForStatus, WAIT_EXIT_CODES, waitOptions, type WaitOptions } from "./wait.ts";
 import { targetOptions } from "../target/options.ts";
 import { runWithSpinner, showHeadersOption } from "../request/exchange.ts";
-import { checkoutOutput } from "./exchange-report.ts";
 
 export function registerSessionsGet(group: Group): void {
   register<WaitOptions>(group, {
@@ -33,27 +32,29 @@ export function registerSessionsGet(group: Group): void {
 /** Retrieves once, or with `--wait` until the status is final; exit 1 if the id is unknown. */
 async function runSessionsGet(context: Context, options: WaitOptions, text = ""): Promise<number> {
   const service = await connectToService(context);
-  const { target, settings } = service;
   const id = await resolveId(context, service, text);
-  if (options.wait === true) {
-    const endedCheckout = await waitForStatus(context, options, { target, settings, id });
-    return context.printer.result(checkoutOutput(endedCheckout), () => checkoutFields(endedCheckout.data));
-  }
+  const response =
+    options.wait === true
+      ? await waitForStatus(context, options, { ...service, id })
+      : await retrieve(context, options, { ...service, id });
+  return context.printer.result(checkoutOutput(response), () => checkoutFields(response.data));
+}
+
+async function retrieve(
+  context: Context,
+  options: WaitOptions,
+  { target, settings, id }: ServiceConnection & { readonly id: string },
+): Promise<CheckoutResponse> {
   const policy = pollPolicy(settings, options);
   const exchange = await runWithSpinner(context, (watch) =>
     sendRetrieve(context.world, target, { id, policy, ...watch }),
   );
-  if (exchange.end === "success") {
-    const { response } = exchange;
-    return context.printer.result(checkoutOutput(response), () => checkoutFields(response.data));
-  }
-  const problem = exchangeProblem(exchange);
-  const isWrongId = problem.code === "session_not_found" || problem.code === "invalid_session_id";
-  const next = isWrongId
-    ? `check the id${settings.isExplained ? ": checkout orders list and checkout sessions list show the ids" : ""}; checkout whoami shows which service and store were called`
-    : (errorRow(problem.code)?.next ??
-      "run the command again; checkout whoami shows which service was called");
-  throw new Refused(addExplanation({ ...problem, next }, settings));
+  if (exchange.end === "success") return exchange.response;
+  const listHint = settings.isExplained
+    ? ": checkout orders list and checkout sessions list show the ids"
+    : "";
+  const hint = `check the id${listHint}; checkout whoami shows which service and store were called`;
+  throw refuseRetrieve(exchange, settings, hint);
 }
 
 /** Only a sandbox can look up an order_id or a short id: v1 has no list, and requires a UUID (interface 16). */

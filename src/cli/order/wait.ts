@@ -1,16 +1,14 @@
-import { errorRow } from "../../core/errors.ts";
 import type { Option } from "commander";
-import type { ServiceTarget } from "../../client/api/client.ts";
 import { WAIT_TIMEOUT_MS, waitForGoal, type WaitGoal, type WaitResult } from "../../client/api/wait.ts";
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../../client/api/retry.ts";
 import { STATUSES } from "../../core/checkout/checkout.ts";
 import type { CheckoutResponse } from "../../core/checkout/wire-shapes.ts";
 import { switchOption, valueOption, type Context } from "../command.ts";
-import { exchangeProblem, addExplanation } from "./exchange-report.ts";
+import { refuseRetrieve } from "./exchange-report.ts";
 import { choiceParser } from "../parsers.ts";
 import { EXIT, Refused } from "../problem.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
-import { type ResolvedTarget, retryPolicyOf } from "../target/resolve.ts";
+import { type ResolvedTarget, retryPolicyOf, type ServiceConnection } from "../target/resolve.ts";
 import { runWithSpinner } from "../request/exchange.ts";
 import { durationText } from "../../core/duration.ts";
 
@@ -48,9 +46,8 @@ export function pollPolicy(settings: ResolvedTarget, { wait }: WaitOptions): Ret
 export async function waitForStatus(
   context: Context,
   options: WaitOptions,
-  orderQuery: { readonly target: ServiceTarget; readonly settings: ResolvedTarget; readonly id: string },
+  { target, settings, id }: ServiceConnection & { readonly id: string },
 ): Promise<CheckoutResponse> {
-  const { target, settings, id } = orderQuery;
   const goal = options.until ?? "final";
   const waitMs = options.timeout ?? WAIT_TIMEOUT_MS;
   const policy = pollPolicy(settings, options);
@@ -65,18 +62,12 @@ function unwrapWait(
   { goal, id, settings }: { readonly goal: WaitGoal; readonly id: string; readonly settings: ResolvedTarget },
 ): CheckoutResponse {
   if (result.end === "reached") return result.response;
-  if (result.end === "failed") {
-    const problem = exchangeProblem(result.exchange);
-    const next =
-      errorRow(problem.code)?.next ?? "run the command again; checkout whoami shows which service was called";
-    throw new Refused(addExplanation({ ...problem, next }, settings));
-  }
+  if (result.end === "failed") throw refuseRetrieve(result.exchange, settings);
   if (result.end === "unreachable_goal") {
     const { status } = result.response.data;
     const message = `${id} is ${status}, which is final, so it cannot become ${goal}`;
     const details = { id, status };
     throw new Refused({
-      exitCode: EXIT.failed,
       code: "ended_otherwise",
       message,
       details,

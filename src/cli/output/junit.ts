@@ -2,7 +2,7 @@
 import { dirname, resolve } from "node:path";
 import { publishableText } from "../../core/text.ts";
 import type { World } from "../../world.ts";
-import { EXIT, Refused } from "../problem.ts";
+import { Refused } from "../problem.ts";
 
 /** Why a case did not pass. */
 type CaseResult = { readonly message: string } & (
@@ -81,7 +81,6 @@ export function prepareJunitFile(
   const fullPath = resolve(cwd, path);
   const refuse = (reason: string): Refused =>
     new Refused({
-      exitCode: EXIT.failed,
       code: "report_not_written",
       message: `${path} cannot be written: ${reason}`,
       next: "name a file in an existing folder, with --junit",

@@ -1,5 +1,9 @@
-import type * as z from "zod/mini";
+import * as z from "zod/mini";
 import type { OperationName } from "../../core/control/operations.ts";
+
+export const text = z.string();
+export const textOrNull = z.nullable(text);
+export const texts = z.array(text);
 
 export type Kind = {
   /** A description of the result, for the documentation. */

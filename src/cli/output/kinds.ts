@@ -1,10 +1,10 @@
 // The kinds of results that `--json` prints: output.schema.json and docs/json.md are made from these tables, and a
 // command prints only a value of a kind (cli/output/output.ts). A new command needs its words in a row; a new kind of
-// result needs a row, and its shape in cli/output/shapes.ts unless it is an answer of the control API.
-import type { Kind } from "./kind.ts";
+// result needs a row, with its shape unless it is an answer of the control API; the output writes fields in snake_case.
+import * as z from "zod/mini";
+import { text, type Kind } from "./kind.ts";
 import { PAYMENT_KINDS } from "./payment-kinds.ts";
 import { SANDBOX_KINDS } from "./sandbox-kinds.ts";
-import * as shapes from "./shapes.ts";
 
 export const KINDS = {
   ...PAYMENT_KINDS,
@@ -13,7 +13,14 @@ export const KINDS = {
     about: "the error of any command, on stderr; stdout is empty",
     commands: [],
     jq: ".error.code",
-    shape: shapes.failure,
+    shape: z.object({
+      ok: z.literal(false),
+      error: z.object({ code: text, message: text }),
+      next: text,
+      exitCode: z.int(),
+      differences: z.optional(z.array(z.object({ field: text, expected: text, live: text }))),
+      candidates: z.optional(z.array(z.object({ id: text, about: text }))),
+    }),
   },
 } as const satisfies Readonly<Record<string, Kind>>;
 

@@ -1,8 +1,74 @@
 import * as z from "zod/mini";
 import { requestOperations } from "../../core/control/operations/requests.ts";
 import { webhookOperations } from "../../core/control/operations/webhook.ts";
-import type { Kind } from "./kind.ts";
-import * as shapes from "./shapes.ts";
+import { checkoutResponse, checkoutWire } from "../../core/checkout/wire-shapes.ts";
+import { text, textOrNull, texts, type Kind } from "./kind.ts";
+
+const journalEntry = z.object({
+  key: text,
+  state: text,
+  service: text,
+  storeId: textOrNull,
+  endpoint: text,
+  orderId: text,
+  attempt: z.nullable(z.int()),
+  request: text,
+  checkoutId: textOrNull,
+  inDoubt: z.boolean(),
+  code: textOrNull,
+  firstSentAt: text,
+  updatedAt: text,
+});
+
+/** A value of a detail may be another detail. Causes of older versions have a text. */
+const detailFact = z.object({ fact: text, values: z.array(z.unknown()) });
+const cause = z.object({
+  code: text,
+  message: text,
+  proven: z.boolean(),
+  detail: z.nullable(z.union([text, detailFact])),
+});
+
+const listenReady = z.object({
+  event: z.literal("ready"),
+  url: text,
+  sandbox: textOrNull,
+  endpointId: textOrNull,
+  eventTypes: texts,
+  forward: textOrNull,
+  routes: z.array(z.object({ type: text, url: text })),
+  replayed: z.int(),
+  pid: z.int(),
+  version: text,
+});
+const listenDelivery = z.object({
+  event: z.literal("delivery"),
+  at: text,
+  realAt: text,
+  eventId: textOrNull,
+  type: textOrNull,
+  objectId: textOrNull,
+  orderId: textOrNull,
+  verified: z.boolean(),
+  outcome: z.enum(["forwarded", "not_answered", "duplicate", "not_wanted", "no_target", "not_verified"]),
+  code: textOrNull,
+  message: textOrNull,
+  causes: z.array(cause),
+  injectedFault: z.unknown(),
+  replay: z.boolean(),
+  target: textOrNull,
+  targetStatus: z.nullable(z.int()),
+  answered: z.int(),
+  ms: z.number(),
+  nextTryAt: textOrNull,
+});
+const listenChange = z.object({
+  event: z.enum(["disconnected", "reconnected", "disabled"]),
+  at: text,
+  realAt: text,
+  sandbox: z.optional(text),
+  reason: z.optional(text),
+});
 
 /** The kinds of results about orders, payments, webhooks, faults and requests. */
 export const PAYMENT_KINDS = {
@@ -10,7 +76,13 @@ export const PAYMENT_KINDS = {
     about: "an order or a session as v1 returns it; after a create, with its idempotency key",
     commands: ["orders create", "sessions create", "sessions get"],
     jq: ".id",
-    shape: shapes.checkout,
+    /** The fields of the interface, and the service's envelope, whose `data` repeats them for older clients. */
+    shape: z.extend(checkoutWire, {
+      ...checkoutResponse.shape,
+      idempotencyKey: z.optional(text),
+      replayed: z.optional(z.boolean()),
+      tries: z.optional(z.int()),
+    }),
   },
   checkout_details: {
     about: "an order or a session of the sandbox: the fields of `checkout`, its attempts and its events",
@@ -34,25 +106,31 @@ export const PAYMENT_KINDS = {
     about: "the request that a create would send (`--dry-run`)",
     commands: ["orders create", "sessions create"],
     jq: ".body",
-    shape: shapes.dryRun,
+    shape: z.object({
+      dryRun: z.literal(true),
+      method: text,
+      url: text,
+      headers: z.record(text, text),
+      body: z.unknown(),
+    }),
   },
   idempotency_keys: {
     about: "the idempotency keys in this folder's journal, as an array",
     commands: ["idempotency list"],
     jq: ".[].key",
-    shape: z.array(shapes.journalEntry),
+    shape: z.array(journalEntry),
   },
   idempotency_key: {
     about: "one idempotency key",
     commands: ["idempotency show"],
     jq: ".state",
-    shape: shapes.journalEntry,
+    shape: journalEntry,
   },
   forgotten_key: {
     about: "the idempotency key that was removed from the journal",
     commands: ["idempotency forget"],
     jq: ".forgotten",
-    shape: shapes.forgottenKey,
+    shape: z.object({ forgotten: text }),
   },
   event: {
     about: "an event with its body and its deliveries",
@@ -76,7 +154,9 @@ export const PAYMENT_KINDS = {
     about: "the webhook.test that was sent to each endpoint",
     commands: ["trigger"],
     jq: ".tests[].event_id",
-    shape: shapes.sentTests,
+    shape: z.object({
+      tests: z.array(z.object({ endpointId: text, url: text, eventId: text })),
+    }),
   },
   replay: {
     about: "the deliveries of a replay",
@@ -127,25 +207,37 @@ export const PAYMENT_KINDS = {
     about: "the signing secret with which a sandbox signs for `listen`",
     commands: ["listen"],
     jq: ".signing_secret",
-    shape: shapes.secret,
+    shape: z.object({ signingSecret: text }),
   },
   listen: {
     about: "one line when `listen` is ready, for each delivery, and when the connection changes",
     commands: ["listen"],
     jq: 'select(.event == "delivery").type',
-    shape: shapes.listenLine,
+    shape: z.union([listenReady, listenDelivery, listenChange]),
   },
   signature: {
     about: "the verdict on a signature; exit 1 if it is not valid",
     commands: ["webhooks verify"],
     jq: ".valid",
-    shape: shapes.signatureVerdict,
+    shape: z.object({
+      valid: z.boolean(),
+      /** The fields of a valid signature. */
+      timestamp: z.optional(z.int()),
+      ageSeconds: z.optional(z.int()),
+      secretOf: z.optional(text),
+      endpointId: z.optional(textOrNull),
+      /** The fields of an invalid signature. */
+      code: z.optional(text),
+      message: z.optional(text),
+      causes: z.optional(z.array(cause)),
+      secretsOf: z.optional(texts),
+    }),
   },
   signed_headers: {
     about: "the delivery headers of a signed body",
     commands: ["webhooks sign"],
     jq: '."Checkout-Signature"',
-    shape: shapes.signedHeaders,
+    shape: z.record(text, text),
   },
   return_origins: {
     about: "the return origins of a store",

@@ -4,10 +4,19 @@ import { keyOperations } from "../../core/control/operations/keys.ts";
 import { readinessOperations } from "../../core/control/operations/readiness.ts";
 import { calibrationRecord } from "../../core/calibration/calibration.ts";
 import { commandMap } from "../../core/help/map.ts";
-import { capability } from "../../core/readiness/shapes.ts";
+import { capability, checklist } from "../../core/readiness/shapes.ts";
 import { readyMessage } from "../../core/sandbox/description.ts";
-import type { Kind } from "./kind.ts";
-import * as shapes from "./shapes.ts";
+import { faultRequest } from "../../core/fault/shapes.ts";
+import { finding, searchResult } from "../../core/judge/shapes.ts";
+import { shownDrill } from "../../core/readiness/drill-shapes.ts";
+import { hold } from "../../core/webhook/hold.ts";
+import { text, textOrNull, texts, type Kind } from "./kind.ts";
+
+const { name, ...judgement } = checklist.shape.items.def.element.shape;
+const partVerdict = z.enum(["passed", "failed", "unknown"]);
+/** A fault that a search scheduled. The second form is a kill: `faults add` has no such action. */
+const scheduledFault = z.union([faultRequest, z.object({ action: text, match: z.unknown() })]);
+const settingDifferences = z.array(z.object({ field: text, from: text, to: text }));
 
 /** The kinds of results about sandboxes, stores, the launch and this machine. */
 export const SANDBOX_KINDS = {
@@ -45,25 +54,49 @@ export const SANDBOX_KINDS = {
     about: "the address of a sandbox that answers",
     commands: ["sandbox wait"],
     jq: ".base_url",
-    shape: shapes.reachableSandbox,
+    shape: z.object({ ok: z.literal(true), baseUrl: text }),
   },
   status: {
     about: "whether the sandbox of this folder is running, and its address",
     commands: ["sandbox status"],
     jq: ".state",
-    shape: shapes.sandboxStatus,
+    shape: z.object({
+      state: z.enum(["running", "starting", "not_responding", "stopped"]),
+      running: z.boolean(),
+      dataDir: text,
+      baseUrl: textOrNull,
+      pid: z.nullable(z.int()),
+      version: textOrNull,
+      startedAt: textOrNull,
+      logFile: textOrNull,
+      heldBack: textOrNull,
+      /** The value of `heldBack` as a fact. */
+      hold: z.nullable(hold),
+      activeFaults: z.nullable(z.number()),
+      /** Changes at each start in memory, each reset and each restore. */
+      instanceId: textOrNull,
+      /** The settings by their names in the control API. */
+      settings: z.nullable(z.record(text, z.unknown())),
+      /** Why other values are unknown although the sandbox's process is running. */
+      problem: textOrNull,
+    }),
   },
   log_line: {
     about: "one line of the log",
     commands: ["sandbox logs"],
     jq: ".line",
-    shape: shapes.logLine,
+    shape: z.object({ line: text }),
   },
   stopped: {
     about: "whether a sandbox was stopped",
     commands: ["sandbox stop"],
     jq: ".stopped",
-    shape: shapes.stoppedShape,
+    shape: z.object({
+      ok: z.literal(true),
+      stopped: z.boolean(),
+      pid: z.nullable(z.int()),
+      dataDir: text,
+    }),
   },
   reset: {
     about: "the stores that were reset",
@@ -75,7 +108,7 @@ export const SANDBOX_KINDS = {
     about: "variables by their names",
     commands: ["env"],
     jq: ".CHECKOUT_API_KEY",
-    shape: shapes.variables,
+    shape: z.record(text, text),
   },
   store: {
     about: "a new store with its key and secret",
@@ -94,7 +127,7 @@ export const SANDBOX_KINDS = {
     commands: ["stores use", "stores delete"],
     jq: ".store_id",
     operations: ["deleteStore"],
-    shape: shapes.chosenStore,
+    shape: z.object({ storeId: text, name: text }),
   },
   store_summary: {
     about: "a store with its merchant, capabilities, prices and keys",
@@ -148,13 +181,38 @@ export const SANDBOX_KINDS = {
     about: "secrets for the environment of `sandbox start`",
     commands: ["keys generate"],
     jq: ".api_key",
-    shape: shapes.newSecrets,
+    shape: z.object({
+      apiKey: text,
+      signingSecret: text,
+      controlToken: text,
+      adminToken: text,
+    }),
   },
   checklist: {
     about: "the items of the launch checklist with their evidence; exit 0 if ready, else 3",
     commands: ["checklist"],
     jq: '.items[] | select(.status != "pass").next',
-    shape: shapes.checklistReport,
+    shape: z.object({
+      verdict: checklist.shape.verdict,
+      source: z.enum(["sandbox", "service"]),
+      service: text,
+      storeId: textOrNull,
+      judgedAt: text,
+      livemode: z.literal(false),
+      calibration: z.nullable(
+        z.object({
+          service: text,
+          at: text,
+          confirmed: z.array(z.int()),
+          contradicted: z.array(z.int()),
+          notObserved: z.array(z.int()),
+        }),
+      ),
+      exploration: z.nullable(
+        z.object({ schedules: z.int(), broken: z.int(), notJudged: z.int(), at: text }),
+      ),
+      items: z.array(z.object({ name, title: text, ...judgement })),
+    }),
   },
   run: {
     about: "the result of a run against your shop",
@@ -162,13 +220,65 @@ export const SANDBOX_KINDS = {
       (words) => `checklist ${words}`,
     ),
     jq: ".broken[].cause",
-    shape: shapes.runReport,
+    shape: z.object({
+      ok: z.boolean(),
+      /** The fields of a run of one part. */
+      verdict: z.optional(partVerdict),
+      drillId: z.optional(textOrNull),
+      steps: z.optional(shownDrill.shape.steps),
+      seed: text,
+      histories: z.int(),
+      held: z.int(),
+      /** Set if the run was interrupted; the report then has the results so far. */
+      interrupted: z.optional(z.literal(true)),
+      /** The number of histories that were not run, and a budget that suffices for all histories. */
+      notRun: z.optional(z.int()),
+      nextBudget: z.optional(text),
+      broken: z.array(
+        z.object({
+          invariant: text,
+          cause: text,
+          places: texts,
+          history: text,
+          got: text,
+          story: texts,
+          rerun: text,
+        }),
+      ),
+      notJudged: z.array(
+        z.object({ invariant: z.null(), history: textOrNull, reason: text, field: textOrNull }),
+      ),
+      items: z.array(
+        z.object({
+          part: text,
+          verdict: partVerdict,
+          drillId: textOrNull,
+          steps: z.int(),
+          failed: z.int(),
+          failures: z.array(z.object({ name: text, got: text, cause: textOrNull })),
+        }),
+      ),
+    }),
   },
   webhook_drill: {
     about: "the result of the webhook drill for each endpoint",
     commands: ["checklist run webhooks"],
     jq: ".verdict",
-    shape: shapes.webhookDrill,
+    shape: z.object({
+      verdict: partVerdict,
+      passed: z.boolean(),
+      drills: z.array(
+        z.extend(z.omit(shownDrill, { id: true, at: true, kind: true }), {
+          id: textOrNull,
+          kind: z.literal("webhook"),
+          at: text,
+          verdict: partVerdict,
+          endpointId: text,
+          url: text,
+          order: z.nullable(z.object({ id: text, orderId: text })),
+        }),
+      ),
+    }),
   },
   waiver: {
     about: "the drill that is skipped",
@@ -180,19 +290,26 @@ export const SANDBOX_KINDS = {
     about: "the result of a search",
     commands: ["explore"],
     jq: ".broken[].cause",
-    shape: shapes.exploration,
+    shape: z.extend(searchResult, {
+      notRun: z.int(),
+      broken: z.array(z.extend(finding, { faults: z.array(scheduledFault) })),
+      advice: z.array(z.object({ faults: z.array(scheduledFault), text })),
+    }),
   },
   shop: {
     about: "the section `shop` that was written",
     commands: ["shop init"],
     jq: ".file",
-    shape: shapes.writtenShop,
+    shape: z.object({ file: text, shop: z.record(text, z.unknown()) }),
   },
   shop_trials: {
     about: "whether each part of the section `shop` works",
     commands: ["shop check"],
     jq: ".trials[] | select(.ok | not).text",
-    shape: shapes.shopTrials,
+    shape: z.object({
+      ok: z.boolean(),
+      trials: z.array(z.object({ field: text, ok: z.boolean(), text })),
+    }),
   },
   act: {
     about: "a recorded act of the merchant or the administrator",
@@ -228,7 +345,12 @@ export const SANDBOX_KINDS = {
     about: "the verdict on each assumption at another service",
     commands: ["calibrate"],
     jq: '.assumptions[] | select(.verdict == "contradicted").decision',
-    shape: shapes.calibration,
+    shape: z.extend(calibrationRecord, {
+      /** With `--check`: the decisions whose verdict differs from the record. */
+      differences: z.optional(z.array(z.int())),
+      /** With `--check`: the decisions that could not be compared this time. */
+      notObserved: z.optional(z.array(z.int())),
+    }),
   },
   config: {
     about: "the configuration file of the running sandbox",
@@ -240,14 +362,15 @@ export const SANDBOX_KINDS = {
     about: "a valid configuration file",
     commands: ["config validate"],
     jq: ".stores",
-    shape: shapes.validConfig,
+    shape: z.object({ file: text, stores: z.int(), targets: texts }),
   },
   config_plan: {
     about: "the differences between the file and the sandbox, or the applied changes",
     commands: ["config diff", "config apply"],
     jq: '.changes[] | select(.action != "keep").name',
     shape: z.extend(z.partial(configOperations.applyConfig.answer, { made: true }), {
-      ...shapes.configFields,
+      file: text,
+      settings: settingDifferences,
       same: z.optional(z.boolean()),
     }),
   },
@@ -255,7 +378,11 @@ export const SANDBOX_KINDS = {
     about: "a sign-in link, or a note that the portal was opened",
     commands: ["open"],
     jq: ".sign_in_url",
-    shape: shapes.openedPortal,
+    shape: z.object({
+      opened: z.boolean(),
+      signInUrl: textOrNull,
+      expiresAt: textOrNull,
+    }),
   },
   sign_outs: {
     about: "the number of ended sign-ins",
@@ -267,37 +394,53 @@ export const SANDBOX_KINDS = {
     about: "each setting with its source",
     commands: ["whoami"],
     jq: ".base_url.value",
-    shape: shapes.settings,
+    shape: z.record(text, z.object({ value: z.nullable(z.union([text, z.number()])), source: text })),
   },
   doctor: {
     about: "the checks; exit 1 if one finds a problem",
     commands: ["doctor"],
     jq: '.checks[] | select(.status == "problem").next',
-    shape: shapes.doctorReport,
+    shape: z.object({
+      version: text,
+      at: text,
+      ok: z.boolean(),
+      checks: z.array(
+        z.object({
+          check: text,
+          status: z.enum(["ok", "warning", "problem", "unknown"]),
+          found: text,
+          next: textOrNull,
+        }),
+      ),
+    }),
   },
   agent_config: {
     about: "the entry of an agent's configuration",
     commands: ["mcp config"],
     jq: ".mcpServers",
-    shape: shapes.agentConfig,
+    /** For Codex its text and file, because Codex reads no JSON. */
+    shape: z.union([
+      z.object({ file: text, text }),
+      z.record(text, z.record(text, z.object({ command: text, args: texts }))),
+    ]),
   },
   completion_script: {
     about: "the script of a shell",
     commands: ["bash", "zsh", "fish", "powershell"].map((shell) => `completion ${shell}`),
     jq: ".script",
-    shape: shapes.completionScript,
+    shape: z.object({ shell: text, script: text }),
   },
   completion_file: {
     about: "the written script",
     commands: ["completion install"],
     jq: ".path",
-    shape: shapes.completionFile,
+    shape: z.object({ shell: text, path: text, also: text }),
   },
   removed_files: {
     about: "the removed scripts",
     commands: ["completion uninstall"],
     jq: ".removed[]",
-    shape: shapes.removedFiles,
+    shape: z.object({ removed: texts }),
   },
   help: {
     about: "the map of all commands",
@@ -309,6 +452,6 @@ export const SANDBOX_KINDS = {
     about: "the text of a topic",
     commands: ["help"],
     jq: ".markdown",
-    shape: shapes.helpTopic,
+    shape: z.object({ topic: text, summary: text, markdown: text, next: text }),
   },
 } as const satisfies Readonly<Record<string, Kind>>;

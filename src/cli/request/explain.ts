@@ -8,7 +8,7 @@ import { register, switchOption, valueOption, type Context, type Group } from ".
 import { findByEnding, findId, noMatchText } from "../target/ids.ts";
 import { isShortId, choiceParser } from "../parsers.ts";
 import { fieldLines, type Field, type Printer } from "../printer.ts";
-import { catchRefusal, EXIT, Refused, refuseUsage } from "../problem.ts";
+import { catchRefusal, Refused, refuseUsage } from "../problem.ts";
 import { table } from "../table.ts";
 import { callSandbox } from "../target/control.ts";
 import type { World } from "../../world.ts";
@@ -104,7 +104,7 @@ async function findAnyByEnding(context: Context, text: string): Promise<string> 
   const message = `no request, order, session, event or delivery ${noMatchText(text)}`;
   const next =
     "type the whole id; checkout requests list, orders list, events list and deliveries list show the ids (deliveries list --endpoint <id>: those of an endpoint)";
-  throw new Refused({ exitCode: EXIT.failed, code: "not_found", message, next });
+  throw new Refused({ code: "not_found", message, next });
 }
 
 const REMEDIES = {

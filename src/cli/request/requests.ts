@@ -6,12 +6,12 @@ import { MAX_REQUEST_WAIT_MS } from "../../core/control/operations/requests.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
 import { jsonLine, printable, displayText, shortId } from "../../core/text.ts";
 import { runnerFor, resolveMoment } from "../calling.ts";
-import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
+import { optionParser, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { parseSpanOrMoment, limitOption } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
 import { EXIT, catchRefusal } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
-import { table, type TableStyle } from "../table.ts";
+import { tableOf, type Column, type TableStyle } from "../table.ts";
 import { unwrapAnswer } from "../target/call.ts";
 import { callSandbox, controlTarget, findSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -123,54 +123,32 @@ function printNewRequests({ printer }: Context, requestPage: AnswerOf<"listReque
 function requestLines(requests: readonly RequestEntry[], { width, style }: TableStyle): Promise<string> {
   const days = new Set(requests.map(({ at }) => toIso(at).slice(0, 10)));
   const start = days.size === 1 ? "2026-01-01T".length : 0;
-  const timeOf = (at: number): string => toIso(at).slice(start, -".000Z".length).replace("T", " ");
-  const hasFaults = requests.some(({ fault }) => fault !== null);
-  const wasClockMoved = requests.some(({ at, realAt }) => at !== realAt);
-  return table(
-    [
-      "ID",
-      "AT (UTC)",
-      ...(wasClockMoved ? ["REAL TIME"] : []),
-      "STATUS",
-      "REQUEST",
-      "ORDER ID",
-      "CODE",
-      ...(hasFaults ? ["FAULT"] : []),
-    ],
-    requests.map((request) => [
-      shortId(request.requestId),
-      timeOf(request.at),
-      ...(wasClockMoved ? [toIso(request.realAt).slice(0, -".000Z".length).replace("T", " ")] : []),
-      request.status,
-      `${request.method} ${request.path}`,
-      request.orderId,
-      request.code,
-      ...(hasFaults ? [request.fault?.action ?? null] : []),
-    ]),
-    { width, style, cut: ["REQUEST"], drop: ["CODE", "REAL TIME"], keep: ["ID", "AT (UTC)", "STATUS"] },
-  );
+  const timeOf = (at: number, from: number): string =>
+    toIso(at).slice(from, -".000Z".length).replace("T", " ");
+  const columns: readonly Column<RequestEntry>[] = [
+    ["ID", ({ requestId }) => shortId(requestId)],
+    ["AT (UTC)", ({ at }) => timeOf(at, start)],
+    ["REAL TIME", ({ realAt }) => timeOf(realAt, 0), ({ at, realAt }) => at !== realAt],
+    ["STATUS", ({ status }) => status],
+    ["REQUEST", ({ method, path }) => `${method} ${path}`],
+    ["ORDER ID", ({ orderId }) => orderId],
+    ["CODE", ({ code }) => code],
+    ["FAULT", ({ fault }) => fault?.action ?? null, ({ fault }) => fault !== null],
+  ];
+  const fitOptions = { cut: ["REQUEST"], drop: ["CODE", "REAL TIME"], keep: ["ID", "AT (UTC)", "STATUS"] };
+  return tableOf(columns, requests, { width, style, ...fitOptions });
 }
 
-function requestLine({
-  at,
-  realAt,
-  status,
-  method,
-  path,
-  orderId,
-  code,
-  requestId,
-  durationMs,
-  fault,
-}: RequestEntry): string {
+function requestLine(request: RequestEntry): string {
+  const { at, realAt, orderId, fault } = request;
   const facts = [
     toIso(at).slice(11),
-    shortId(requestId),
-    status,
-    `${method} ${path}`,
-    `${durationMs.toFixed(1)} ms`,
+    shortId(request.requestId),
+    request.status,
+    `${request.method} ${request.path}`,
+    `${request.durationMs.toFixed(1)} ms`,
     orderId === null ? null : displayText(orderId),
-    code,
+    request.code,
     fault === null ? null : faultReason(fault),
     at === realAt ? null : `real time ${toIso(realAt).slice(11)}`,
   ];
@@ -204,12 +182,9 @@ function requestText(request: AnswerOf<"showRequest">): string {
   );
 }
 
-function parsePathStart(text: string): string {
-  if (!text.startsWith("/")) throw invalidOption("the beginning of a path such as /v1/orders", text);
-  return text;
-}
-
-function parseStatus(text: string): string {
-  if (parseStatuses(text) === undefined) throw invalidOption("a status such as 404, 4xx, or 0", text);
-  return text;
-}
+const parsePathStart = optionParser("the beginning of a path such as /v1/orders", (text) =>
+  text.startsWith("/") ? text : undefined,
+);
+const parseStatus = optionParser("a status such as 404, 4xx, or 0", (text) =>
+  parseStatuses(text) === undefined ? undefined : text,
+);

@@ -17,10 +17,10 @@ import {
   refuseUsage,
   type Problem,
 } from "../problem.ts";
-import { abortOnStop, awaitStop } from "../stopping.ts";
+import { abortOnStop, awaitAbort, awaitStop } from "../stopping.ts";
 import { readGivenSecrets } from "../../host/given-secrets.ts";
 import { findRunningSandbox, runningReadyMessage, type RunningSandbox } from "./running.ts";
-import { readyBanner, readyLineProblem, warnAboutHold } from "./ready.ts";
+import { readyBanner, refuseLostReadyLine, warnAboutHold } from "./ready.ts";
 import { checkFirstPort } from "../../host/listen.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import type { StartOptions } from "./serving-options.ts";
@@ -135,10 +135,10 @@ async function startDetached(
   const logBytes = world.files.size(logFile) ?? 0;
   await using attachedProcess = startAttachedProcess(world, logFile);
   const message = await Promise.race([attachedProcess.firstMessage, awaitAbort(signal)]);
-  if (message === "aborted") throw new Refused(interruptedProblem("; no sandbox was started"));
+  if (message === "stopped") throw new Refused(interruptedProblem("; no sandbox was started"));
   const startMessage = message === undefined ? undefined : (parseJson(message) as StartMessage | undefined);
   if (startMessage === undefined) {
-    throw new Refused(earlyEndProblem(await attachedProcess.end, logLines(world, { logFile, logBytes })));
+    throw refuseEarlyEnd(await attachedProcess.end, logLines(world, { logFile, logBytes }));
   }
   if ("problem" in startMessage) throw new Refused(startMessage.problem);
   for (const note of startMessage.notes) printer.info(note);
@@ -149,18 +149,11 @@ async function startDetached(
       description: startMessage.description,
     }),
   );
-  if (world.isResultLost()) throw new Refused(readyLineProblem());
+  if (world.isResultLost()) throw refuseLostReadyLine();
   noteTarget(context);
   warnAboutHold(context, startMessage.description);
   await attachedProcess.release();
   return exitCode;
-}
-
-function awaitAbort(signal: AbortSignal): Promise<"aborted"> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve("aborted");
-    signal.addEventListener("abort", () => resolve("aborted"));
-  });
 }
 
 /** Starts a detached process; the end of the enclosing block stops it unless it was released. */
@@ -195,14 +188,13 @@ function logLines(
   return lines.slice(-MAX_LOG_LINES);
 }
 
-function earlyEndProblem(ending: string, lines: readonly string[]): Problem {
+function refuseEarlyEnd(ending: string, lines: readonly string[]): Refused {
   const logText = lines.length === 0 ? "" : `; its log ends with: ${lines.join(" / ")}`;
-  return {
-    exitCode: EXIT.failed,
+  return new Refused({
     code: "start_failed",
     message: `the sandbox ended before it was ready (${ending})${logText}`,
     next: "run checkout sandbox logs, or start it in this terminal to see more: checkout sandbox start",
-  };
+  });
 }
 
 /** Serves in a detached process: notifies its starter when it is ready, and stops if the starter has already ended. */
@@ -232,7 +224,9 @@ export async function serveDetached(
       if (isStopped) throw new Refused(interruptedProblem(" before it was ready"));
       const startMessage: StartMessage = { ready, description, notes };
       // The starter releases this process after it has printed the ready line.
-      if (!(await starter.notify(JSON.stringify(startMessage)))) throw new Refused(abandonedProblem());
+      if (await starter.notify(JSON.stringify(startMessage))) return;
+      const message = "the command that started this sandbox ended before it was ready";
+      throw new Refused({ code: "abandoned", message, next: "checkout sandbox start --detach" });
     },
     use: async (sandbox) => {
       const { ready } = sandbox;
@@ -243,9 +237,4 @@ export async function serveDetached(
   unwrap(outcome);
   printer.info("checkout sandbox stopped.");
   return EXIT.done;
-}
-
-function abandonedProblem(): Problem {
-  const message = "the command that started this sandbox ended before it was ready";
-  return { exitCode: EXIT.failed, code: "abandoned", message, next: "checkout sandbox start --detach" };
 }

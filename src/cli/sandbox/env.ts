@@ -1,8 +1,8 @@
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { choiceParser } from "../parsers.ts";
-import { notRunningProblem, Refused } from "../problem.ts";
+import { noSandboxProblem, Refused } from "../problem.ts";
 import { assignmentCommand } from "../../core/shell/quote.ts";
-import { noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
+import { accessOf, noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
 import { findRunningSandbox, runningReadyMessage, type RunningSandbox } from "./running.ts";
 import { type CommonOptions, withoutOwnStore } from "../target/surroundings.ts";
 import { output } from "../output/output.ts";
@@ -61,7 +61,7 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
   if (sandbox === undefined) {
     const namedAddress = around.address()?.value;
     const next = "checkout sandbox start; within checkout exec the environment has these variables already";
-    throw new Refused({ ...notRunningProblem(folder), ...(namedAddress === undefined ? {} : { next }) });
+    throw new Refused({ ...noSandboxProblem(folder), ...(namedAddress === undefined ? {} : { next }) });
   }
   const { control_token: token } = sandbox.run;
   const access = await readAccess(context, options, sandbox);
@@ -89,13 +89,9 @@ async function readAccess(context: Context, options: EnvOptions, sandbox: Runnin
   const { origin } = new URL(sandbox.description.baseUrl);
   const chosenStore = around.chosenStore();
   if (options.store === undefined && chosenStore === undefined) {
-    const {
-      api_key: apiKey,
-      store_id: storeId,
-      signing_secret: signingSecret,
-    } = runningReadyMessage(context, sandbox);
+    const access = accessOf(runningReadyMessage(context, sandbox));
     const { revokedKeyEnds: revokedLastFours = [], ownSecrets } = sandbox.description;
-    return { baseUrl: `${origin}/v1`, apiKey, storeId, signingSecret, ownSecrets, revokedLastFours };
+    return { ...access, baseUrl: `${origin}/v1`, ownSecrets, revokedLastFours };
   }
   const { readStoreAccess, listRevokedLastFours } = await import("../store/access.ts");
   // This command replaces the key and the store of the environment, so it must not read them.

@@ -36,11 +36,7 @@ export function printLogEnd({ printer }: Context, { readLines, countLines }: Kep
 }
 
 /** A world that notes whether a request reached its servers since `forget`: earlier requests are the command's own. */
-export function watchRequests(world: World): {
-  readonly world: World;
-  readonly forget: () => void;
-  readonly wasReached: () => boolean;
-} {
+export function watchRequests(world: World) {
   let wasReached = false;
   const listen: World["listen"] = (makeService, options) =>
     world.listen((port, host) => {

@@ -8,7 +8,7 @@ import { createScopedFaults } from "../fault/scoped-faults.ts";
 import type { RequestedFaults } from "../fault/requested-faults.ts";
 import { readStoreAccess, refuseWithoutKey } from "../store/access.ts";
 import { reserveJournalFolder, programVariables } from "../store/program-variables.ts";
-import { noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
+import { accessOf, noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
 import { wholeNumberParser } from "../parsers.ts";
 import { accept } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
@@ -19,7 +19,6 @@ import { callAt } from "../target/call.ts";
 import { sandboxTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { ServeOptions } from "../../host/options.ts";
-import type { ServedSandbox } from "../../host/hosting.ts";
 
 type ExecOptions = CommonOptions &
   Omit<ServeOptions, "adopt"> & {
@@ -196,18 +195,15 @@ async function removeFreshStore(
 }
 
 /** Records the first signal that asks the program and this command to end. */
-function recordStopSignal({ onStop }: World): {
-  readonly readSignal: () => StopSignal | undefined;
-  readonly firstSignal: Promise<void>;
-} {
+function recordStopSignal({ onStop }: World) {
   let signal: StopSignal | undefined;
-  const stopEvent = new Promise<void>((resolve) => {
+  const firstSignal = new Promise<void>((resolve) => {
     onStop((receivedSignal) => {
       signal ??= receivedSignal;
       resolve();
     });
   });
-  return { readSignal: () => signal, firstSignal: stopEvent };
+  return { readSignal: (): StopSignal | undefined => signal, firstSignal };
 }
 
 /** The faults of `--fault`, with their seed: the given seed, or a seed drawn here so that it can be printed. */
@@ -276,9 +272,4 @@ function childEnvironment(
 ): Record<string, string | undefined> {
   const tokens = { CHECKOUT_CONTROL_TOKEN: controlToken, CHECKOUT_ADMIN_TOKEN: adminToken };
   return { ...programVariables(world), ...accessVariables(access), ...tokens };
-}
-
-function accessOf(message: ServedSandbox["ready"]): StoreAccess {
-  const { base_url: baseUrl, api_key: apiKey, store_id: storeId, signing_secret: signingSecret } = message;
-  return { baseUrl, apiKey, storeId, signingSecret };
 }

@@ -3,7 +3,7 @@ import type { World } from "../../world.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../target/notes.ts";
-import { catchRefusal, EXIT, notRunningProblem, Refused, type Problem } from "../problem.ts";
+import { catchRefusal, EXIT, noSandboxProblem, Refused } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 import { describeRun } from "./running.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -51,31 +51,23 @@ async function checkLog(context: Context, folder: string): Promise<void> {
   if (run !== undefined && run.port !== null) {
     const outcome = await catchRefusal(describeRun(context, run));
     // The log of a sandbox that does not answer may say why.
-    if (outcome.ok && outcome.value.description.logFile === null)
-      throw new Refused(terminalLogProblem(run.pid));
+    if (outcome.ok && outcome.value.description.logFile === null) throw refuseTerminalLog(run.pid);
   }
   if (world.files.exists(stateFile(folder, "log"))) return;
-  if (run !== undefined) throw new Refused(terminalLogProblem(run.pid));
-  const { message, ...problem } = notRunningProblem(around.shownFolder());
+  if (run !== undefined) throw refuseTerminalLog(run.pid);
+  const { message, ...problem } = noSandboxProblem(around.shownFolder());
   throw new Refused({ ...problem, message: `there is no log: ${message}` });
 }
 
-function terminalLogProblem(pid: number): Problem {
-  return {
-    exitCode: EXIT.failed,
+function refuseTerminalLog(pid: number): Refused {
+  return new Refused({
     code: "no_log_file",
     message: `the running sandbox (pid ${pid}) writes its log to the terminal in which it was started`,
     next: "look there, or restart it with a log file: checkout sandbox stop; checkout sandbox start --detach",
-  };
+  });
 }
 
-type LogReader = {
-  readonly readOlder: () => readonly Uint8Array[];
-  /** The unread content of the log, even if the log was rotated meanwhile. */
-  readonly readNext: () => readonly Uint8Array[];
-};
-
-function createLogReader({ readFrom }: World["files"], folder: string): LogReader {
+function createLogReader({ readFrom }: World["files"], folder: string) {
   const [path, olderPath] = [stateFile(folder, "log"), stateFile(folder, "olderLog")];
   const readOlder = (offset: number): Uint8Array[] => {
     const part = readFrom(olderPath, offset);
@@ -84,7 +76,8 @@ function createLogReader({ readFrom }: World["files"], folder: string): LogReade
   let offset = 0;
   return {
     readOlder: () => readOlder(0),
-    readNext: () => {
+    /** The unread content of the log, even if the log was rotated meanwhile. */
+    readNext: (): readonly Uint8Array[] => {
       const part = readFrom(path, offset);
       if (part === undefined) return [];
       // The file is shorter than before, so the log was rotated: its old content is in the older file.

@@ -3,26 +3,26 @@ import { partWords } from "../../core/fact.ts";
 import type { Hold } from "../../core/webhook/hold.ts";
 import { assignmentCommand, shellOf } from "../../core/shell/quote.ts";
 import type { Context } from "../command.ts";
-import { EXIT, type Problem } from "../problem.ts";
+import { Refused } from "../problem.ts";
 import { hintAsTyped } from "../hints/again.ts";
-import { fieldLines, secretText, type Field } from "../printer.ts";
+import { fieldLines, secretText } from "../printer.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
 import type { GivenSecrets } from "../../host/given-secrets.ts";
 import type { ReadyMessage } from "../../host/ready.ts";
 import type { SandboxDescription } from "../../core/sandbox/description.ts";
 
-/** The problem if nobody can read the ready line: the sandbox was stopped. */
-export function readyLineProblem(): Problem {
-  return {
-    exitCode: EXIT.failed,
+/** The refusal if nobody can read the ready line: the sandbox was stopped. */
+export function refuseLostReadyLine(): Refused {
+  return new Refused({
     code: "output_failed",
     message: "the ready line could not be printed, so the sandbox was stopped",
     next: "free space for the output, and start the sandbox again",
-  };
+  });
 }
 
-export function activeFaultsText(count: number): string {
-  return `${count} active: checkout faults list`;
+/** The active faults of a sandbox; undefined if there are none, or if their number is not known. */
+export function activeFaultsText(count: number | null): string | undefined {
+  return count === null || count === 0 ? undefined : `${count} active: checkout faults list`;
 }
 
 /** The mode of a ready sandbox; `logFile` is null if its log goes to a terminal. */
@@ -51,26 +51,23 @@ export function readyBanner(
   const endText = isForeground
     ? `is ready (pid ${message.pid}). Ctrl-C stops it.`
     : `${message.already_running ? "is already running" : "runs in the background"} (pid ${message.pid}).`;
+  const { sign_in_url: signInUrl, data_dir: folder } = message;
   const logFile = isForeground ? null : mode.logFile;
   const fields = fieldLines([
     ["API", message.base_url],
-    ...(isPublic ? [["Public", `${message.checkout_origin}/v1`] as const] : []),
-    ...(message.sign_in_url === null
-      ? []
-      : [["Portal", secretText(printer, message.sign_in_url, LINK_HINT)] satisfies Field]),
+    ["Public", isPublic ? `${message.checkout_origin}/v1` : undefined],
+    ["Portal", signInUrl === null ? undefined : secretText(printer, signInUrl, LINK_HINT)],
     ["Merchant", message.merchant_id],
     ["Store", message.store_id],
     ["API key", apiKey?.source ?? (message.api_key === null ? NOT_KEPT_TEXT : textOf(message.api_key))],
     ["Signing secret", signingSecret?.source ?? textOf(message.signing_secret)],
-    ...(ownSecrets === 0 ? [] : [["", ownSecretsText(ownSecrets)] satisfies Field]),
+    ["", ownSecrets === 0 ? undefined : ownSecretsText(ownSecrets)],
     // Without a folder, commands cannot read the token.
-    ...(message.data_dir === null
-      ? [["Control token", controlToken?.source ?? textOf(message.control_token)] satisfies Field]
-      : []),
-    ["State", message.data_dir === null ? "in memory only" : shortPath(world, message.data_dir)],
-    ...(activeFaults === 0 ? [] : [["Faults", activeFaultsText(activeFaults)] satisfies Field]),
-    ...(logFile === null ? [] : [["Log", shortPath(world, logFile)] satisfies Field]),
-    ...(isForeground ? [] : [["Stop", hintAsTyped("checkout sandbox stop", world)] satisfies Field]),
+    ["Control token", folder === null ? (controlToken?.source ?? textOf(message.control_token)) : undefined],
+    ["State", folder === null ? "in memory only" : shortPath(world, folder)],
+    ["Faults", activeFaultsText(activeFaults)],
+    ["Log", logFile === null ? undefined : shortPath(world, logFile)],
+    ["Stop", isForeground ? undefined : hintAsTyped("checkout sandbox stop", world)],
   ]);
   return [
     `${style.green("●")} ${style.bold("checkout sandbox")} ${message.version} ${endText}`,
@@ -78,7 +75,7 @@ export function readyBanner(
     fields,
     "",
     style.dim("  In another terminal:"),
-    ...(isJobLog && message.data_dir !== null
+    ...(isJobLog && folder !== null
       ? [`  eval "$(${hintAsTyped("checkout env", world)})"`]
       : exportLines(world, message, apiKey === undefined && !isJobLog)),
     `  ${hintAsTyped("checkout orders create --order-id order-1001 --price-id price_coffee", world)}`,

@@ -8,7 +8,7 @@ import type { RunRecord } from "../../core/state-files.ts";
 import { fetchDescription } from "../../client/control/describe.ts";
 import type { Context } from "../command.ts";
 import { noteVersion } from "../target/notes.ts";
-import { EXIT, interruptedProblem, Refused, refuseUsage, type Problem } from "../problem.ts";
+import { EXIT, interruptedProblem, Refused, refuseUsage } from "../problem.ts";
 import { readyMessageOf, type ReadyMessage } from "../../host/ready.ts";
 import type { OutboundResult, World } from "../../world.ts";
 import type { SandboxDescription } from "../../core/sandbox/description.ts";
@@ -31,7 +31,7 @@ export async function findRunningSandbox(
     if (run === undefined) return undefined;
     if (run.port !== null) return describeRun(context, run);
     if (signal?.aborted === true) throw new Refused(interruptedProblem());
-    if (world.monotonic() - startedAt > START_TIMEOUT_MS) throw new Refused(startingProblem(run));
+    if (world.monotonic() - startedAt > START_TIMEOUT_MS) throw refuseStarting(run);
     await world.sleep(CHECK_INTERVAL_MS, signal);
   }
 }
@@ -78,7 +78,6 @@ export async function describeRun(context: Context, run: RunRecord): Promise<Run
   const versionText = run.version === undefined ? "an older version" : printable(run.version);
   if (hasAnswered) {
     throw new Refused({
-      exitCode: EXIT.failed,
       code: "other_version",
       message: `the sandbox of this folder has ${versionText} (pid ${run.pid}): ${message}`,
       next: "run checkout sandbox stop, then start it with this version",
@@ -92,13 +91,13 @@ export async function describeRun(context: Context, run: RunRecord): Promise<Run
   });
 }
 
-function startingProblem({ pid }: RunRecord): Problem {
-  return {
+function refuseStarting({ pid }: RunRecord): Refused {
+  return new Refused({
     exitCode: EXIT.unreachable,
     code: "starting",
     message: `the sandbox of this folder (pid ${pid}) is still starting after ${START_TIMEOUT_MS / 1000} s`,
     next: "wait for it: checkout sandbox wait; or run checkout sandbox stop",
-  };
+  });
 }
 
 export function runningReadyMessage(

@@ -6,8 +6,8 @@ import { register, switchOption, type Context, type Group } from "../command.ts"
 import { settingsWithConfig } from "../../host/config/start-settings.ts";
 import { toSetting } from "../option-rules.ts";
 import { noteTarget } from "../target/notes.ts";
-import { EXIT, unwrap, Refused } from "../problem.ts";
-import { readyBanner, readyLineProblem, warnAboutHold } from "./ready.ts";
+import { EXIT, unwrap } from "../problem.ts";
+import { readyBanner, refuseLostReadyLine, warnAboutHold } from "./ready.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import { awaitStop } from "../stopping.ts";
 import { output } from "../output/output.ts";
@@ -71,7 +71,7 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
       await printer.result(output("ready", ready), () =>
         readyBanner(context, ready, { givenSecrets: secrets, description }),
       );
-      if (world.isResultLost()) throw new Refused(readyLineProblem());
+      if (world.isResultLost()) throw refuseLostReadyLine();
     },
     use: async (sandbox) => {
       if (options.ephemeral !== true) noteTarget(context);

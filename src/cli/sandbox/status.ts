@@ -19,7 +19,6 @@ import {
   RUN_THERE_HINT,
   Refused,
   refuseUsage,
-  type Problem,
 } from "../problem.ts";
 import { activeFaultsText } from "./ready.ts";
 import { fetchHealth, describeRun, refuseProjectFolder } from "./running.ts";
@@ -81,30 +80,23 @@ async function statusOf(context: Context, folder: string, run: RunRecord | undef
   if (run.port === null) return { status: { ...fields, state: "starting" } };
   const outcome = await catchRefusal(describeRun(context, run));
   if (outcome.ok) {
-    const {
-      baseUrl,
-      startedAt,
-      logFile,
-      heldBack,
-      hold,
-      activeFaults,
-      instanceId,
-      settings: servedSettings,
-    } = outcome.value.description;
-    const settings = Object.fromEntries(
-      Object.entries(servedSettings).map(([name, value]) => [snakeCase(name), value]),
-    );
-    const description = {
-      base_url: baseUrl,
-      started_at: toIso(startedAt),
-      log_file: logFile,
-      held_back: heldBack,
-      hold,
-      active_faults: activeFaults,
-      instance_id: instanceId,
-      settings,
+    const { description } = outcome.value;
+    const { settings: servedSettings } = description;
+    const settings = Object.entries(servedSettings).map(([name, value]) => [snakeCase(name), value] as const);
+    const status: Status = {
+      ...fields,
+      base_url: description.baseUrl,
+      started_at: toIso(description.startedAt),
+      log_file: description.logFile,
+      held_back: description.heldBack,
+      hold: description.hold,
+      active_faults: description.activeFaults,
+      instance_id: description.instanceId,
+      settings: Object.fromEntries(settings),
+      state: "running",
+      running: true,
     };
-    return { status: { ...fields, ...description, state: "running", running: true }, servedSettings };
+    return { status, servedSettings };
   }
   const isRunning = outcome.refusal.code === "other_version";
   const state = isRunning ? "running" : "not_responding";
@@ -117,14 +109,12 @@ function statusText(
   status: Status,
   settings: ServedSettings | undefined,
 ): string {
-  const { state, log_file: logFile } = status;
+  const { state, log_file: logFile, started_at: since, problem } = status;
   const folder = shortPath(world, status.data_dir);
-  const changedSettings = (settings === undefined ? [] : servedSettingTexts(settings)).filter(
-    ({ isDefault }) => !isDefault,
-  );
+  const settingTexts = settings === undefined ? [] : servedSettingTexts(settings);
   if (state === "stopped") {
-    const startHint = status.problem === null ? startCommand(world, status.data_dir) : RUN_THERE_HINT;
-    const reasonText = status.problem === null ? "" : `: ${status.problem}`;
+    const startHint = problem === null ? startCommand(world, status.data_dir) : RUN_THERE_HINT;
+    const reasonText = problem === null ? "" : `: ${problem}`;
     return `${style.dim("○")} ${NO_SANDBOX} (${printable(folder)})${reasonText}\n  ${style.cyan("→")} ${startHint}`;
   }
   const headings = {
@@ -139,18 +129,18 @@ function statusText(
       ["State", folder],
       ["Pid", status.pid],
       ["Version", status.version],
-      ...(status.started_at === null
+      ...(since === null
         ? []
         : ([
-            ["Since", status.started_at],
+            ["Since", since],
             ["Log", logFile === null ? "in its terminal" : shortPath(world, logFile)],
             ["Deliveries", status.held_back === null ? "on" : `held: ${status.held_back}`],
           ] as const)),
-      ...(status.active_faults === null || status.active_faults === 0
-        ? []
-        : ([["Faults", activeFaultsText(status.active_faults)]] as const)),
-      ...changedSettings.map(({ name, text }) => [snakeCase(name), text] as const),
-      ...(status.problem === null ? [] : ([["Problem", status.problem]] as const)),
+      ["Faults", activeFaultsText(status.active_faults)],
+      ...settingTexts.map(
+        ({ name, text, isDefault }) => [snakeCase(name), isDefault ? undefined : text] as const,
+      ),
+      ["Problem", problem ?? undefined],
     ]),
   ].join("\n");
 }
@@ -214,7 +204,7 @@ async function runWait(context: Context, options: WaitOptions): Promise<number> 
       );
     }
     const remainingMs = timeout - (world.monotonic() - startedAt);
-    if (remainingMs <= 0) throw new Refused(waitProblem(timeout, check.reason));
+    if (remainingMs <= 0) throw refuseNotReady(timeout, check.reason);
     await world.sleep(Math.min(CHECK_INTERVAL_MS, remainingMs), signal);
   }
 }
@@ -251,8 +241,8 @@ function locateSandbox({ around }: Context, options: WaitOptions): HealthCheck {
   return { baseUrl: `${localOrigin(port)}/v1`, run };
 }
 
-function waitProblem(timeoutMs: number, reason: string): Problem {
+function refuseNotReady(timeoutMs: number, reason: string): Refused {
   const message = `the sandbox was not ready within ${durationText(timeoutMs)}; last seen: ${reason}`;
   const next = "start it: checkout sandbox start --detach; or wait longer with --timeout";
-  return { exitCode: EXIT.unreachable, code: "not_ready", message, next };
+  return new Refused({ exitCode: EXIT.unreachable, code: "not_ready", message, next });
 }

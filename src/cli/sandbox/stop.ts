@@ -5,7 +5,7 @@ import { register, type Context, type Group } from "../command.ts";
 import { findHiddenHolder } from "../../host/folder/hold.ts";
 import { refuseProjectFolder } from "./running.ts";
 import { noteTarget } from "../target/notes.ts";
-import { EXIT, interruptedProblem, Refused, catchRefusal, type Problem, holderProblem } from "../problem.ts";
+import { interruptedProblem, Refused, RUN_THERE_HINT, catchRefusal } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 import { output } from "../output/output.ts";
 
@@ -33,7 +33,10 @@ async function runStop(context: Context): Promise<number> {
   const shownFolder = around.shownFolder();
   if (run === undefined) {
     const holder = await findHiddenHolder(world, folder);
-    if (holder !== undefined) throw new Refused(holderProblem(holder));
+    if (holder !== undefined) {
+      const message = `the sandbox cannot be stopped from here: ${holder} serves this folder`;
+      throw new Refused({ code: "sandbox_unseen", message, next: RUN_THERE_HINT });
+    }
     refuseProjectFolder(context, "stop");
     const result = output("stopped", { ok: true, stopped: false, pid: null, data_dir: folder });
     return printer.result(result, () => `no sandbox was running here (${shownFolder})`);
@@ -52,10 +55,12 @@ async function askToStop(world: World, run: RunRecord): Promise<void> {
   const reason = await callStop(world, run);
   if (reason === undefined) return;
   if (world.processStartTime(run.pid) !== run.started) return;
-  if (run.is_guest === true) throw new Refused(notStoppedProblem(run, reason));
+  if (run.is_guest === true) throw refuseNotStopped(run, reason);
   const result = world.terminate(run.pid);
   if (result === "sent" || result === "gone") return;
-  throw new Refused(result === "not_permitted" ? notPermittedProblem(run) : notStoppedProblem(run, reason));
+  if (result !== "not_permitted") throw refuseNotStopped(run, reason);
+  const message = `the sandbox (pid ${run.pid}) belongs to another user`;
+  throw new Refused({ code: "not_permitted", message, next: "stop it as that user" });
 }
 
 /** Calls the stop operation; returns why the sandbox does not stop, or undefined if it does. */
@@ -84,27 +89,17 @@ async function waitUntilGone({ world, around }: Context, run: RunRecord): Promis
   while (run.is_guest === true ? isFolderTaken() : world.processStartTime(run.pid) === run.started) {
     if (signal.aborted) throw new Refused(interruptedProblem("; the sandbox was asked to stop"));
     if (world.monotonic() - startedAt > STOP_TIMEOUT_MS)
-      throw new Refused(notStoppedProblem(run, `it has not ended within ${STOP_TIMEOUT_MS / 1000} s`));
+      throw refuseNotStopped(run, `it has not ended within ${STOP_TIMEOUT_MS / 1000} s`);
     await world.sleep(CHECK_INTERVAL_MS, signal);
   }
-  if (isFolderTaken()) throw new Refused(notStoppedProblem(run, "its folder is still in use"));
+  if (isFolderTaken()) throw refuseNotStopped(run, "its folder is still in use");
 }
 
-function notStoppedProblem({ pid, is_guest: isGuest }: RunRecord, reason: string): Problem {
-  const hint = `kill -9 ${pid} (Windows: taskkill /F /PID ${pid}); its state is kept`;
-  return {
-    exitCode: EXIT.failed,
+function refuseNotStopped({ pid, is_guest: isGuest }: RunRecord, reason: string): Refused {
+  const killHint = `end the process yourself: kill -9 ${pid} (Windows: taskkill /F /PID ${pid}); its state is kept`;
+  return new Refused({
     code: "not_stopped",
     message: `the sandbox (pid ${pid}) did not stop: ${reason}`,
-    next:
-      isGuest === true
-        ? "close the sandbox in the program that hosts it"
-        : `end the process yourself: ${hint}`,
-  };
-}
-
-function notPermittedProblem({ pid }: RunRecord): Problem {
-  const message = `the sandbox (pid ${pid}) belongs to another user`;
-  const next = "stop it as that user";
-  return { exitCode: EXIT.failed, code: "not_permitted", message, next };
+    next: isGuest === true ? "close the sandbox in the program that hosts it" : killHint,
+  });
 }

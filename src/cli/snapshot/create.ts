@@ -1,7 +1,6 @@
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
-import type { SnapshotFiles } from "../../host/folder/snapshots.ts";
 import {
   withTemporaryName,
   checkSnapshotOptions,
@@ -46,33 +45,23 @@ async function runCreate(context: Context, options: SnapshotOptions, name = ""):
   });
 }
 
-function takeSnapshot(context: Context, options: SnapshotOptions, name: string): Promise<SnapshotAnswer> {
-  return withSandbox<SnapshotAnswer>(context, async (target, folder) => {
-    const snapshots = options.file === undefined ? undefined : snapshotFilesOf(context, folder);
-    const storeTarget = options.all === true ? target : await resolveStore(context, target);
-    return takeToFile(context, options, { name, snapshots }, ({ name: snapshotName, signal }) => {
-      const body = { name: snapshotName };
-      return options.all === true
-        ? callAt(context, target, { name: "createSnapshot", body, signal, remedies })
-        : callAt(context, storeTarget, { name: "createStoreSnapshot", body, signal, remedies });
-    });
-  });
-}
-
 /** Takes a snapshot. A snapshot with a file gets its name only after the file was written. */
-function takeToFile(
-  { world }: Pick<Context, "world">,
-  { file }: SnapshotOptions,
-  { name, snapshots }: { readonly name: string; readonly snapshots: SnapshotFiles | undefined },
-  act: (snapshot: TemporaryName) => Promise<SnapshotAnswer>,
-): Promise<SnapshotAnswer> {
-  if (file === undefined || snapshots === undefined) return act({ name });
-  return withTemporaryName(world, { snapshots, name }, async (unfinishedSnapshot) => {
-    const answer = await act(unfinishedSnapshot);
-    const bytes = snapshots.read(unfinishedSnapshot.name);
-    if (bytes === undefined) return answer;
-    world.files.write(resolvePath(world, file), bytes);
-    const { snapshot } = answer;
-    return { snapshot: { ...snapshot, name }, replaced: snapshots.size(name) !== undefined };
+function takeSnapshot(context: Context, { file, all }: SnapshotOptions, name: string) {
+  const { world } = context;
+  return withSandbox<SnapshotAnswer>(context, async (target, folder) => {
+    const snapshots = file === undefined ? undefined : snapshotFilesOf(context, folder);
+    const scope = all === true ? target : await resolveStore(context, target);
+    const operation = all === true ? "createSnapshot" : "createStoreSnapshot";
+    const take = ({ name: snapshotName, signal }: TemporaryName) =>
+      callAt(context, scope, { name: operation, body: { name: snapshotName }, signal, remedies });
+    if (file === undefined || snapshots === undefined) return take({ name });
+    return withTemporaryName(world, { snapshots, name }, async (unfinishedSnapshot) => {
+      const answer = await take(unfinishedSnapshot);
+      const bytes = snapshots.read(unfinishedSnapshot.name);
+      if (bytes === undefined) return answer;
+      world.files.write(resolvePath(world, file), bytes);
+      const { snapshot } = answer;
+      return { snapshot: { ...snapshot, name }, replaced: snapshots.size(name) !== undefined };
+    });
   });
 }

@@ -1,13 +1,13 @@
 import { displayStoreName } from "../../core/config/store-name.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { MAX_SNAPSHOT_BYTES } from "../../core/snapshot/snapshot.ts";
+import { MAX_SNAPSHOT_BYTES, SNAPSHOT_NAME_PATTERN } from "../../core/snapshot/snapshot.ts";
 import { isStoreToken } from "../../core/credential.ts";
 import { printable } from "../../core/text.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
-import type { SnapshotFiles } from "../../host/folder/snapshots.ts";
+import type { World } from "../../world.ts";
 import { readCredentials } from "../../host/folder/state-folder.ts";
 import { warnAboutHold } from "../sandbox/ready.ts";
-import { EXIT, Refused, refuseUsage } from "../problem.ts";
+import { Refused, refuseUsage } from "../problem.ts";
 import { isTyped } from "../option-rules.ts";
 import {
   withTemporaryName,
@@ -23,7 +23,6 @@ import { callAt } from "../target/call.ts";
 import { resolveStore, withSandbox } from "../target/control.ts";
 import { readNamedFile } from "../../host/named-file.ts";
 import { answerOutput } from "../output/answer.ts";
-import { SNAPSHOT_NAME_PATTERN } from "../../core/snapshot/snapshot.ts";
 
 type RestoreAnswer = AnswerOf<"restoreSnapshot">;
 type RestoreOptions = SnapshotOptions & { readonly trust?: boolean; readonly adopt?: boolean };
@@ -73,64 +72,44 @@ async function runRestore(context: Context, options: RestoreOptions, name?: stri
   );
 }
 
-function restoreSnapshot(
-  context: Context,
-  options: RestoreOptions,
-  name: string | undefined,
-): Promise<RestoreAnswer> {
+/** If a name was given, the snapshot of the file is kept under that name. */
+function restoreSnapshot(context: Context, options: RestoreOptions, name: string | undefined) {
+  const { world } = context;
+  const { file, all, trust, adopt } = options;
   return withSandbox<RestoreAnswer>(context, async (target, folder) => {
     // A store in a variable counts only for commands that need one store; the token of a store allows no other store.
-    const isStoreRestore = isTyped(context.world, "store") || isStoreToken(target.token);
-    const snapshots = options.file === undefined ? undefined : snapshotFilesOf(context, folder);
-    const store = isStoreRestore ? await resolveStore(context, target) : target;
-    const scope = options.all === true ? { all: true } : {};
-    const rights = {
-      ...(options.trust === true && { trust: true }),
-      ...(options.adopt === true && { adopt: true }),
+    const isStoreRestore = isTyped(world, "store") || isStoreToken(target.token);
+    const snapshots = file === undefined ? undefined : snapshotFilesOf(context, folder);
+    const scope = isStoreRestore ? await resolveStore(context, target) : target;
+    const operation = isStoreRestore ? "restoreStoreSnapshot" : "restoreSnapshot";
+    const restore = ({ name: snapshotName, signal }: TemporaryName) => {
+      const body = { name: snapshotName, ...(isStoreRestore ? {} : { all }), trust, adopt };
+      return callAt(context, scope, { name: operation, body, signal, remedies });
     };
-    const restoreResult = await restoreFrom(context, options, { name, snapshots }, (snapshot) =>
-      isStoreRestore
-        ? callAt(context, store, {
-            name: "restoreStoreSnapshot",
-            body: { name: snapshot.name, ...rights },
-            signal: snapshot.signal,
-            remedies,
-          })
-        : callAt(context, target, {
-            name: "restoreSnapshot",
-            body: { name: snapshot.name, ...scope, ...rights },
-            signal: snapshot.signal,
-            remedies,
-          }),
-    );
-    noteKeys(context, folder, restoreResult);
-    return restoreResult;
+    const bytes = file === undefined ? undefined : readSnapshotFile(world, file);
+    const answer =
+      snapshots === undefined || bytes === undefined
+        ? await restore({ name: name ?? "" })
+        : await withTemporaryName(world, { snapshots, name }, (unfinishedSnapshot) => {
+            snapshots.write(unfinishedSnapshot.name, bytes);
+            return restore(unfinishedSnapshot);
+          });
+    noteKeys(context, folder, answer);
+    return answer;
   });
 }
 
-/** If a name was given, the snapshot of the file is kept under that name. */
-function restoreFrom(
-  { world }: Pick<Context, "world">,
-  { file }: SnapshotOptions,
-  { name, snapshots }: { readonly name: string | undefined; readonly snapshots: SnapshotFiles | undefined },
-  act: (snapshot: TemporaryName) => Promise<RestoreAnswer>,
-): Promise<RestoreAnswer> {
-  if (file === undefined || snapshots === undefined) return act({ name: name ?? "" });
+function readSnapshotFile(world: World, file: string): Uint8Array {
   const path = resolvePath(world, file);
   const outcome = readNamedFile(world, path, { maxBytes: MAX_SNAPSHOT_BYTES });
-  if (!outcome.ok) {
-    const { isMissing, reason } = outcome.refusal;
-    const code = isMissing ? "file_missing" : "file_refused";
-    const message = isMissing ? `there is no file ${printable(path)}` : `${printable(path)} ${reason}`;
-    const next = SNAPSHOT_NAME_PATTERN.test(file)
-      ? `check the path of --file; checkout snapshots restore ${file} restores a snapshot of that name`
-      : "check the path of --file";
-    throw new Refused({ exitCode: EXIT.failed, code, message, next });
-  }
-  return withTemporaryName(world, { snapshots, name }, (unfinishedSnapshot) => {
-    snapshots.write(unfinishedSnapshot.name, outcome.value);
-    return act(unfinishedSnapshot);
-  });
+  if (outcome.ok) return outcome.value;
+  const { isMissing, reason } = outcome.refusal;
+  const code = isMissing ? "file_missing" : "file_refused";
+  const message = isMissing ? `there is no file ${printable(path)}` : `${printable(path)} ${reason}`;
+  const next = SNAPSHOT_NAME_PATTERN.test(file)
+    ? `check the path of --file; checkout snapshots restore ${file} restores a snapshot of that name`
+    : "check the path of --file";
+  throw new Refused({ code, message, next });
 }
 
 /** Snapshots contain no API keys: if a store is new to this sandbox, the folder has no key for it either. */

@@ -3,7 +3,7 @@ import { toIso } from "../../core/clock.ts";
 import { NEW_MERCHANT } from "../../core/control/operations/stores.ts";
 import { displayStoreName, storeNameFault } from "../../core/config/store-name.ts";
 import { runnerFor } from "../calling.ts";
-import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
+import { optionParser, register, valueOption, type Context, type Group } from "../command.ts";
 import { readDialectFile } from "../../host/config/dialect-file.ts";
 import { writeChosenStore } from "../../host/folder/state-folder.ts";
 import { parseUuid } from "../parsers.ts";
@@ -101,11 +101,9 @@ function createResultText(store: AnswerOf<"createStore">, printer: Printer): str
   ].join("\n");
 }
 
-function parseMerchant(text: string): string {
-  const id = text === NEW_MERCHANT ? text : parseUuid(text);
-  if (id === undefined) throw invalidOption(`the id of a merchant, or ${NEW_MERCHANT}`, text);
-  return id;
-}
+const parseMerchant = optionParser(`the id of a merchant, or ${NEW_MERCHANT}`, (text) =>
+  text === NEW_MERCHANT ? text : parseUuid(text),
+);
 
 /** Sets the default store of the folder, which must be a store of the folder's own sandbox. */
 async function runUse(context: Context, _options: CommonOptions, text = ""): Promise<number> {

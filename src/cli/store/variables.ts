@@ -1,3 +1,4 @@
+import type { ReadyMessage } from "../../host/ready.ts";
 import type { Context } from "../command.ts";
 import { ownSecretsText } from "../sandbox/ready.ts";
 
@@ -10,6 +11,11 @@ export type StoreAccess = {
   /** The number of the store's endpoints that sign with their own secret. */
   readonly ownSecrets?: number | undefined;
 };
+
+export function accessOf(message: ReadyMessage): StoreAccess {
+  const { base_url: baseUrl, api_key: apiKey, store_id: storeId, signing_secret: signingSecret } = message;
+  return { baseUrl, apiKey, storeId, signingSecret };
+}
 
 export function accessVariables({
   baseUrl,

@@ -8,7 +8,7 @@ import { printableLiteral } from "../../core/text.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Context } from "../command.ts";
 import { parseUuid, isShortId } from "../parsers.ts";
-import { EXIT, Refused, usageProblem, type Candidate, type Problem } from "../problem.ts";
+import { Refused, refuseUsage, usageProblem, type Candidate } from "../problem.ts";
 import { callSandbox } from "./control.ts";
 
 /** Maximum number of a store's newest items that are searched for a short id. */
@@ -80,7 +80,7 @@ export async function findId<Text extends string | undefined>(
     parseUuid(text) ??
     (await findByOrderId(context, text, target, kind)) ??
     (await findByEnding(context, kind, text, target));
-  if (foundId === undefined) throw new Refused(notFoundProblem(kind, text));
+  if (foundId === undefined) throw refuseNotFound(kind, text);
   return foundId;
 }
 
@@ -142,7 +142,7 @@ function requireOne(rows: readonly Candidate[], sharedText: string): string | un
   throw new Refused({ ...usageProblem(`${count} ${sharedText}`, "type the whole id"), candidates });
 }
 
-function notFoundProblem(kind: IdKind, text: string): Problem {
+function refuseNotFound(kind: IdKind, text: string): Refused {
   const { noun, listHint: next } = KINDS[kind];
   const isCheckout = KINDS[kind] === CHECKOUT;
   const isShort = isShortId(text);
@@ -151,16 +151,15 @@ function notFoundProblem(kind: IdKind, text: string): Problem {
     ...(mayBeOrderId(kind, text) ? [`has the order_id ${printableLiteral(text)}`] : []),
   ];
   if (triedTexts.length > 0)
-    return {
-      exitCode: EXIT.failed,
+    return new Refused({
       code: isCheckout ? "session_not_found" : "not_found",
       message: `no ${noun} ${triedTexts.join(", and none ")}`,
       next: isShort ? `type the whole id; ${next}` : next,
-    };
+    });
   const article = /^[aeiou]/i.test(noun) ? "an" : "a";
   const example = `such as 0199a3c4-5d00-7000-8000-000000000001${isCheckout ? ", or its order_id" : ""}`;
   const message = `expected the id of ${article} ${noun}, ${example}; got ${printableLiteral(text)}`;
-  return usageProblem(message, next);
+  return refuseUsage(message, next);
 }
 
 export function noMatchText(ending: string): string {

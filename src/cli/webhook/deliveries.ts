@@ -5,7 +5,7 @@ import { register, valueOption, type Context, type Group } from "../command.ts";
 import { deliveryLines } from "./report.ts";
 import { parseAnyId, choiceParser, parseId, limitOption } from "../parsers.ts";
 import { nextPageText } from "../printer.ts";
-import { EXIT, Refused } from "../problem.ts";
+import { Refused } from "../problem.ts";
 import { callSandbox } from "../target/control.ts";
 import { findId, hintForIds, noOrderText } from "../target/ids.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -99,7 +99,7 @@ async function requireOrder(context: Context, orderId: string | undefined): Prom
   if (unknownText === undefined) return;
   const message = `${unknownText}; nothing was done`;
   const next = hintForIds("checkout");
-  throw new Refused({ exitCode: EXIT.failed, code: "session_not_found", message, next });
+  throw new Refused({ code: "session_not_found", message, next });
 }
 
 /** Notes, below an empty list, that the store has no order with the order_id. */

@@ -2,11 +2,11 @@ import { encodeAnswer, isRequestOf } from "../../core/control/operations.ts";
 import { DEFAULT_OVERLAP_MS } from "../../core/control/operations/webhook.ts";
 import { printable } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
-import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
+import { optionParser, register, valueOption, type Context, type Group } from "../command.ts";
 import { choiceParser } from "../parsers.ts";
 import { fieldLines, secretText } from "../printer.ts";
 import { findId } from "../target/ids.ts";
-import { EXIT, Refused, refuseUsage } from "../problem.ts";
+import { Refused, refuseUsage } from "../problem.ts";
 import { ENDPOINT_REMEDIES } from "./deliveries.ts";
 import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -89,7 +89,7 @@ async function findOnlyEndpoint(context: Context): Promise<string> {
   const [onlyEndpoint, ...tail] = urlEndpoints.length === 0 ? endpoints : urlEndpoints;
   if (onlyEndpoint === undefined) {
     const next = "add one: checkout endpoints add http://localhost:3000/hooks";
-    throw new Refused({ exitCode: EXIT.failed, code: "no_endpoint", message: "there is no endpoint", next });
+    throw new Refused({ code: "no_endpoint", message: "there is no endpoint", next });
   }
   if (tail.length === 0) return onlyEndpoint.id;
   const knownEndpoints = [onlyEndpoint, ...tail].map(({ id, url }) => `${id} (${printable(url)})`).join(", ");
@@ -97,9 +97,9 @@ async function findOnlyEndpoint(context: Context): Promise<string> {
   throw refuseUsage(message, `checkout endpoints secret ${onlyEndpoint.id}`);
 }
 
-function parseOverlap(text: string): Overlap {
+const parseOverlap = optionParser("a duration from 0s to 30d", (text): Overlap | undefined => {
   const milliseconds = /^0(ms|s|m|h|d)?$/.test(text) ? 0 : parseDurationText(text);
-  if (milliseconds === undefined || !isRequestOf("rotateSecret", { overlapMs: milliseconds }))
-    throw invalidOption("a duration from 0s to 30d", text);
-  return { text, milliseconds };
-}
+  return milliseconds !== undefined && isRequestOf("rotateSecret", { overlapMs: milliseconds })
+    ? { text, milliseconds }
+    : undefined;
+});

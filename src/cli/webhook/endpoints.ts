@@ -11,8 +11,8 @@ import { lastResult } from "./report.ts";
 import { fieldLines, secretText } from "../printer.ts";
 import { table, type TableStyle } from "../table.ts";
 import { findId } from "../target/ids.ts";
-import { EXIT, Refused, refuseUsage, catchRefusal, usageProblem, type Problem, unwrap } from "../problem.ts";
-import { waitForDelivery, waitTimeoutProblem, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";
+import { Refused, refuseUsage, catchRefusal, usageProblem, unwrap } from "../problem.ts";
+import { waitForDelivery, refuseTimeout, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";
 import { ENDPOINT_REMEDIES } from "./deliveries.ts";
 import { callSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -172,11 +172,9 @@ async function awaitTest(context: Context, options: WebhookWaitOptions, eventId:
   const delivery = event.deliveries.find(({ cause }) => cause === "event");
   if (delivery === undefined || !haveFirstAttemptsEnded(event.deliveries)) {
     const next = "checkout endpoints list shows whether the endpoint is enabled";
-    throw new Refused(
-      waitTimeoutProblem(`webhook.test ${eventId} was not sent`, next, { event_id: eventId }),
-    );
+    throw refuseTimeout(`webhook.test ${eventId} was not sent`, next, { event_id: eventId });
   }
-  if (delivery.state !== "succeeded") throw new Refused(notAcceptedProblem(event, delivery));
+  if (delivery.state !== "succeeded") throw refuseResult(event, delivery);
   return context.printer.result(answerOutput("showEvent", event), () => {
     const attempt = delivery.attempts.at(-1);
     const cause = attempt && causeText(outcomeOf(attempt), english);
@@ -195,19 +193,18 @@ function haveFirstAttemptsEnded(deliveries: readonly DeliveryEntry[]): boolean {
   );
 }
 
-function notAcceptedProblem({ eventId }: AnswerOf<"showEvent">, delivery: DeliveryEntry): Problem {
+function refuseResult({ eventId }: AnswerOf<"showEvent">, delivery: DeliveryEntry): Refused {
   const result = lastResult(delivery) ?? delivery.state;
   const attempt = delivery.attempts.at(-1);
   const text = attempt && errorText(attempt);
   const answerText = text === undefined ? "" : ` (${text})`;
   const cause = attempt && causeText(outcomeOf(attempt), english);
-  return {
-    exitCode: EXIT.failed,
+  return new Refused({
     code: "not_delivered",
     message: `webhook.test was not accepted: ${result}${answerText}${cause === undefined ? "" : `; ${cause}`}`,
     next: `checkout explain ${delivery.id} shows the answer and the likely cause; then: checkout events replay ${eventId}`,
     details: { event_id: eventId, state: delivery.state, result },
-  };
+  });
 }
 
 function endpointLines(endpoints: readonly EndpointEntry[], { width, style }: TableStyle): Promise<string> {

@@ -2,8 +2,8 @@ import { waitForEvents } from "../../client/control/webhook-wait.ts";
 import { toIso } from "../../core/clock.ts";
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { EVENT_TYPE_FORM, EVENT_TYPES } from "../../core/checkout/event-types.ts";
-import { runnerFor } from "../calling.ts";
-import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
+import { runnerFor, resolveMoment } from "../calling.ts";
+import { optionParser, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { ENDPOINT_REMEDIES, noteUnknownOrder } from "./deliveries.ts";
 import { deliveryLinesOfEvent, eventLines } from "./report.ts";
 import { orderIdInBody } from "../../core/checkout/event.ts";
@@ -17,19 +17,18 @@ import {
   type EventStart,
 } from "../parsers.ts";
 import { fieldLines, nextPageText } from "../printer.ts";
-import { Refused, type Problem } from "../problem.ts";
+import type { Refused } from "../problem.ts";
 import { findId } from "../target/ids.ts";
 import {
   waitForDelivery,
   EVENT_REMEDIES,
-  waitTimeoutProblem,
+  refuseTimeout,
   waitMsOf,
   webhookWaitOptions,
   type WebhookWaitOptions,
 } from "./wait.ts";
 import { unwrapAnswer } from "../target/call.ts";
 import { callSandbox, controlTarget } from "../target/control.ts";
-import { resolveMoment } from "../calling.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { runWithSpinner } from "../request/exchange.ts";
 import type { TableStyle } from "../table.ts";
@@ -211,7 +210,7 @@ async function awaitNextEvents(
   if (eventList.events.length > 0) return eventList;
   const since = query.from === undefined ? (query.since ?? 0) : toIso(query.from);
   const next = `continue to wait: checkout events list --since ${since} --wait, with the same filters`;
-  throw new Refused(waitTimeoutProblem("no matching event occurred", next, { since: query.since ?? 0 }));
+  throw refuseTimeout("no matching event occurred", next, { since: query.since ?? 0 });
 }
 
 async function runGet(context: Context, options: GetOptions, text = ""): Promise<number> {
@@ -220,7 +219,7 @@ async function runGet(context: Context, options: GetOptions, text = ""): Promise
   const event = isWaiting
     ? await waitForDelivery(context, options, { eventId: id, until: isSettled })
     : await showEvent(context, id);
-  if (isWaiting && !isSettled(event.deliveries)) throw new Refused(stillDueProblem(event));
+  if (isWaiting && !isSettled(event.deliveries)) throw refuseStillDue(event);
   if (options.body === true) return context.printer.raw(event.sentBody ?? event.body);
   return context.printer.result(answerOutput("showEvent", event), () => eventText(event, context.printer));
 }
@@ -260,13 +259,13 @@ function isSettled(deliveries: readonly DeliveryEntry[]): boolean {
 }
 
 /** A retry can be hours away; the hint says how to move the store's clock there. */
-function stillDueProblem({ eventId, deliveries }: AnswerOf<"showEvent">): Problem {
+function refuseStillDue({ eventId, deliveries }: AnswerOf<"showEvent">): Refused {
   const pendingDeliveries = deliveries.filter(({ state }) => state === "due");
   const times = pendingDeliveries.flatMap(({ nextAt }) => nextAt ?? []);
   const nextAttempt = times.length === 0 ? "soon" : toIso(Math.min(...times));
   const message = `${pendingDeliveries.length} of ${deliveries.length} deliveries of ${eventId} are still due, the next at ${nextAttempt}`;
   const next = `continue to wait: checkout events get ${eventId} --wait; checkout sandbox clock advance <duration> causes the next attempt, and checkout endpoints list shows whether its endpoint is enabled`;
-  return waitTimeoutProblem(message, next, {
+  return refuseTimeout(message, next, {
     event_id: eventId,
     due: pendingDeliveries.length,
     next_at: nextAttempt,
@@ -286,9 +285,8 @@ async function eventText(event: AnswerOf<"showEvent">, tableStyle: TableStyle): 
   return `${fields}\n\n${await deliveryLinesOfEvent(event.deliveries, tableStyle)}`;
 }
 
-function parseSince(text: string): SinceValue {
-  const start = /^\d{1,15}$/.test(text) ? { position: Number(text) } : parseEventStart(text);
-  if (start === undefined)
-    throw invalidOption(`an event_id, a position such as 0 or 42, ${english(PARTS.span_or_moment)}`, text);
-  return start;
-}
+const parseSince = optionParser(
+  `an event_id, a position such as 0 or 42, ${english(PARTS.span_or_moment)}`,
+  (text): SinceValue | undefined =>
+    /^\d{1,15}$/.test(text) ? { position: Number(text) } : parseEventStart(text),
+);

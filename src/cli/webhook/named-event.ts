@@ -1,6 +1,5 @@
 import { addMessage, type Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import { compareWithEvent, idsIn } from "../../core/webhook/diagnosis/event-comparison.ts";
-import type { AnswerOf } from "../../core/control/operations.ts";
 import type { Context } from "../command.ts";
 import { catchRefusal } from "../problem.ts";
 import { callAt } from "../target/call.ts";
@@ -11,8 +10,7 @@ export async function compareWithNamedEvent(
   context: Context,
   rawBody: Uint8Array,
 ): Promise<Diagnosis | undefined> {
-  const outcome = await catchRefusal(findAndCompare(context, rawBody));
-  return outcome.ok ? outcome.value : undefined;
+  return (await catchRefusal(findAndCompare(context, rawBody))).value;
 }
 
 async function findAndCompare(context: Context, rawBody: Uint8Array): Promise<Diagnosis | undefined> {
@@ -20,13 +18,11 @@ async function findAndCompare(context: Context, rawBody: Uint8Array): Promise<Di
   const target = ids.length === 0 ? undefined : await findTarget(context);
   if (target === undefined) return undefined;
   for (const id of ids) {
-    const event = await catchRefusal(callAt(context, target, { name: "showEvent", id, body: undefined }));
-    const diagnosis = event.ok ? compareWithEvent(rawBody, withSentBody(event.value)) : undefined;
-    if (event.ok) return diagnosis && addMessage(diagnosis, true);
+    const showCall = { name: "showEvent", id, body: undefined } as const;
+    const { value: event } = await catchRefusal(callAt(context, target, showCall));
+    if (event === undefined) continue;
+    const diagnosis = compareWithEvent(rawBody, { ...event, body: event.sentBody ?? event.body });
+    return diagnosis && addMessage(diagnosis, true);
   }
   return undefined;
-}
-
-function withSentBody({ sentBody, ...event }: AnswerOf<"showEvent">): AnswerOf<"showEvent"> {
-  return { ...event, body: sentBody ?? event.body };
 }

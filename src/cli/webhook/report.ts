@@ -2,38 +2,41 @@ import { shortId } from "../../core/text.ts";
 import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import type { Style } from "../printer.ts";
 import { toIso, toIsoOrNull } from "../../core/clock.ts";
-import { table, type TableStyle } from "../table.ts";
+import { table, tableOf, type Column, type TableStyle } from "../table.ts";
 import { isAcceptedResult } from "../../core/webhook/delivery.ts";
 import { orderIdInBody } from "../../core/checkout/event.ts";
 import type { StatusChangeEntry } from "../../core/checkout/shapes.ts";
 import type { DeliveryEntry, FinishedAttemptEntry, EventEntry } from "../../core/webhook/shapes.ts";
 
-const COLUMNS = ["RESULT", "STATE", "ATTEMPTS", "LAST ATTEMPT", "NEXT ATTEMPT", "CAUSE"];
-/** The column of faults, shown only if a fault was applied to one of the deliveries. */
-const FAULT_COLUMN = "FAULT";
+/** The columns of a delivery's result; faults are shown only if one was applied to one of the deliveries. */
+const RESULT_COLUMNS: readonly Column<DeliveryEntry>[] = [
+  ["RESULT", ({ attempts }) => statusText(attempts.at(-1))],
+  ["STATE", ({ state }) => state],
+  ["ATTEMPTS", ({ tries }) => tries],
+  ["LAST ATTEMPT", ({ attempts }) => toIsoOrNull(attempts.at(-1)?.startedAt ?? null)],
+  ["NEXT ATTEMPT", ({ nextAt }) => toIsoOrNull(nextAt)],
+  ["CAUSE", ({ cause }) => cause],
+  ["FAULT", faultsText, (delivery) => faultsText(delivery) !== null],
+];
 
 export function deliveryLines(
   deliveries: readonly DeliveryEntry[],
   { width, style }: TableStyle,
 ): Promise<string> {
-  const { columns, cellsOf } = columnsOf(deliveries);
-  return table(
-    ["ORDER ID", "TYPE", ...columns, "EVENT", "ENDPOINT"],
-    deliveries.map((delivery) => [
-      delivery.orderId,
-      delivery.type,
-      ...cellsOf(delivery),
-      shortId(delivery.eventId),
-      addressOf(delivery),
-    ]),
-    {
-      width,
-      style,
-      middle: ["ENDPOINT"],
-      drop: ["CAUSE", "ATTEMPTS", "LAST ATTEMPT", "NEXT ATTEMPT"],
-      keep: [FAULT_COLUMN, "EVENT"],
-    },
-  );
+  const columns: readonly Column<DeliveryEntry>[] = [
+    ["ORDER ID", ({ orderId }) => orderId],
+    ["TYPE", ({ type }) => type],
+    ...RESULT_COLUMNS,
+    ["EVENT", ({ eventId }) => shortId(eventId)],
+    ["ENDPOINT", addressOf],
+  ];
+  return tableOf(columns, deliveries, {
+    width,
+    style,
+    middle: ["ENDPOINT"],
+    drop: ["CAUSE", "ATTEMPTS", "LAST ATTEMPT", "NEXT ATTEMPT"],
+    keep: ["FAULT", "EVENT"],
+  });
 }
 
 export async function deliveryLinesOfEvent(
@@ -41,12 +44,12 @@ export async function deliveryLinesOfEvent(
   { width, style }: TableStyle,
 ): Promise<string> {
   if (deliveries.length === 0) return "  no endpoint receives events of this type";
-  const { columns, cellsOf } = columnsOf(deliveries);
-  return table(
-    [...columns, "ENDPOINT"],
-    deliveries.map((delivery) => [...cellsOf(delivery), addressOf(delivery)]),
-    { width, style, middle: ["ENDPOINT"], drop: ["CAUSE", "ATTEMPTS", "LAST ATTEMPT"] },
-  );
+  return tableOf([...RESULT_COLUMNS, ["ENDPOINT", addressOf]], deliveries, {
+    width,
+    style,
+    middle: ["ENDPOINT"],
+    drop: ["CAUSE", "ATTEMPTS", "LAST ATTEMPT"],
+  });
 }
 
 export function eventLines(events: readonly EventEntry[], width: number): Promise<string> {
@@ -112,35 +115,9 @@ function attemptResult({ status, error, nextAt }: FinishedAttemptEntry): string 
   return `${nextAt === null ? "given up" : "not delivered"} (${status ?? error})`;
 }
 
-type Cell = string | number | null;
-
-function columnsOf(deliveries: readonly DeliveryEntry[]): {
-  readonly columns: readonly string[];
-  readonly cellsOf: (delivery: DeliveryEntry) => readonly Cell[];
-} {
-  if (deliveries.every((delivery) => faultsText(delivery) === ""))
-    return { columns: COLUMNS, cellsOf: commonCells };
-  return {
-    columns: [...COLUMNS, FAULT_COLUMN],
-    cellsOf: (delivery) => [...commonCells(delivery), faultsText(delivery) || null],
-  };
-}
-
-function commonCells({ attempts, tries, state, nextAt, cause }: DeliveryEntry): readonly Cell[] {
-  const lastAttempt = attempts.at(-1);
-  return [
-    statusText(lastAttempt),
-    state,
-    tries,
-    toIsoOrNull(lastAttempt?.startedAt ?? null),
-    toIsoOrNull(nextAt),
-    cause,
-  ];
-}
-
-function faultsText({ fault, attempts }: DeliveryEntry): string {
+function faultsText({ fault, attempts }: DeliveryEntry): string | null {
   const actions = [fault?.action, ...attempts.map((attempt) => attempt.fault)].filter((action) => action);
-  return [...new Set(actions)].join(", ");
+  return [...new Set(actions)].join(", ") || null;
 }
 
 function addressOf({ url }: DeliveryEntry): string {

@@ -33,26 +33,34 @@ export function dialectOption(): Option {
   );
 }
 
-/**
- * The secrets from the file, otherwise from the variable. Refuses if there is none, or if standard input is named
- * twice.
- */
+/** The secrets to sign with. Refuses if there is none, or a malformed one; the result of verifying names that fault. */
 export async function requireSigningSecrets(
   context: Context,
   options: SecretOptions,
 ): Promise<readonly string[]> {
-  const givenSecrets = await findSigningSecrets(context, options);
-  if (givenSecrets === undefined) throw refuseMissingSecret(options.secretFile);
-  return givenSecrets;
+  const secrets = await findSigningSecrets(context, options);
+  if (secrets === undefined) throw refuseMissingSecret(options.secretFile);
+  checkSecrets(secrets);
+  return secrets;
 }
 
-/** The signing secrets of a command, if it has any: undefined if neither file nor variable is given. */
+/** Refuses secrets that must not be used for signing. */
+export function checkSecrets(secrets: readonly string[]): void {
+  const fault = secrets.map(checkSecret).find(Boolean);
+  if (fault !== undefined) throw refuseUsage(fault.message, SECRET_HINT);
+}
+
+/** The secrets from the file, otherwise from the variable; undefined if neither is given. Refuses one input for two. */
 export async function findSigningSecrets(
   { world, printer }: Context,
   options: SecretOptions,
 ): Promise<readonly string[] | undefined> {
   const { secretFile, payloadFile } = options;
-  if (secretFile === STDIN && payloadFile === STDIN) throw refuseUsage(ONE_STDIN_TEXT, ONE_STDIN_HINT);
+  if (secretFile === STDIN && payloadFile === STDIN)
+    throw refuseUsage(
+      "--payload-file and --secret-file cannot both be standard input",
+      `take one of them from a file, or the secret from ${SECRET_VARIABLE}`,
+    );
   const bytes = secretFile === undefined ? undefined : await readInput(world, secretFile, "--secret-file");
   const text = bytes === undefined ? undefined : Buffer.from(bytes).toString("utf8");
   const secrets = text?.split(/\r?\n/).filter((line) => line !== "") ?? [world.env[SECRET_VARIABLE] ?? ""];
@@ -62,16 +70,7 @@ export async function findSigningSecrets(
   return undefined;
 }
 
-/** Refuses secrets that must not be used for signing. Verifying needs no such check: its result names the fault. */
-export function checkSecrets(secrets: readonly string[]): void {
-  const fault = secrets.map(checkSecret).find(Boolean);
-  if (fault !== undefined) throw refuseUsage(fault.message, SECRET_HINT);
-}
-
 const SECRET_HINT = `set ${SECRET_VARIABLE}, or name a file: --secret-file FILE (- is standard input)`;
-
-const ONE_STDIN_TEXT = "--payload-file and --secret-file cannot both be standard input";
-const ONE_STDIN_HINT = `take one of them from a file, or the secret from ${SECRET_VARIABLE}`;
 
 export function refuseMissingSecret(secretFile: string | undefined): Refused {
   const message =

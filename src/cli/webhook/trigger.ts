@@ -11,7 +11,7 @@ import { register, valueOption, type Context, type Group } from "../command.ts";
 import { ORDER_LABELS, SESSION_LABELS, type CheckoutKind } from "../order/create-report.ts";
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
-import { EXIT, Refused, refuseUsage, type Problem } from "../problem.ts";
+import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import { createInSandbox, DEFAULT_PRICE, newPurchaseRequest } from "../order/sandbox-create.ts";
 import { retypeLine } from "../hints/again.ts";
 import { callAt } from "../target/call.ts";
@@ -80,8 +80,7 @@ async function findOrCreateCheckout(
 ): Promise<{ readonly id: string; readonly isNew: boolean }> {
   const { orderId, priceId } = options;
   if (orderId === undefined && context.around.apiKey === undefined && isStoreToken(control.token)) {
-    const object = kind === ORDER_LABELS ? "order" : "checkout_session";
-    const body = { object, priceId: priceId ?? DEFAULT_PRICE } as const;
+    const body = { object: kind.object, priceId: priceId ?? DEFAULT_PRICE };
     const { id } = await callAt(context, control, { name: "createTestOrder", body });
     return { id, isNew: true };
   }
@@ -116,7 +115,7 @@ async function reachGoal(
   const { id, status } = checkout;
   if (status === goal.status && knownCount === 0) return checkout;
   if (goal.status === "created" || status === goal.status || isFinal(status))
-    throw new Refused(tooLateProblem(goal, checkout));
+    throw refuseTooLate(goal, checkout);
   await callAt(context, control, {
     name: "pay",
     id,
@@ -130,17 +129,17 @@ function inspectCheckout(context: Context, control: ControlTarget, id: string): 
   return callAt(context, control, { name: "inspectCheckout", id, body: undefined });
 }
 
-/** The problem if the checkout's status rules the event out; an earlier event can only be replayed. */
-function tooLateProblem({ type }: Goal, checkout: Checkout): Problem {
+/** The refusal if the checkout's status rules the event out; an earlier event can only be replayed. */
+function refuseTooLate({ type }: Goal, checkout: Checkout): Refused {
   const { id, orderId, status, events } = checkout;
   const lastEventId = events.at(-1)?.eventId ?? "<event_id>";
-  return {
+  return new Refused({
     exitCode: EXIT.conflict,
     code: "state_conflict",
     message: `${printableLiteral(orderId)} is already ${status}, so ${type} cannot happen`,
     next: `leave out --order-id to use a new one, or deliver the last event again: checkout events replay ${lastEventId}`,
     details: { id, status },
-  };
+  });
 }
 
 function printCheckout({ printer }: Context, checkout: Checkout, knownCount: number): Promise<number> {
@@ -164,7 +163,12 @@ async function testEndpoints(context: Context, options: TriggerOptions): Promise
   }
   const endpointList = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const enabledEndpoints = endpointList.endpoints.filter(({ state }) => state === "enabled");
-  if (enabledEndpoints.length === 0) throw new Refused(noEndpointProblem());
+  if (enabledEndpoints.length === 0)
+    throw new Refused({
+      code: "no_endpoint",
+      message: "no endpoint is enabled, so there is nothing to test",
+      next: "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>",
+    });
   const tests: { endpoint_id: string; url: string; event_id: string }[] = [];
   for (const { id, url } of enabledEndpoints) {
     const testResult = await callSandbox(context, { name: "testEndpoint", id, body: {} });
@@ -177,13 +181,4 @@ async function testEndpoints(context: Context, options: TriggerOptions): Promise
       { width: context.printer.width, middle: ["ENDPOINT"] },
     ),
   );
-}
-
-function noEndpointProblem(): Problem {
-  return {
-    exitCode: EXIT.failed,
-    code: "no_endpoint",
-    message: "no endpoint is enabled, so there is nothing to test",
-    next: "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>",
-  };
 }

@@ -4,7 +4,7 @@ import { waitForDeliveries } from "../../client/control/webhook-wait.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { switchOption, valueOption, type Context } from "../command.ts";
 import { parseDuration } from "../parsers.ts";
-import { EXIT, type Problem } from "../problem.ts";
+import { EXIT, Refused, type Problem } from "../problem.ts";
 import { unwrapAnswer, type Remedies } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -45,17 +45,17 @@ export function waitMsOf({ timeout }: WebhookWaitOptions): number {
   return timeout ?? WAIT_TIMEOUT_MS;
 }
 
-/** The problem of a wait that timed out: exit 7. */
-export function waitTimeoutProblem(
+/** The refusal after a wait that timed out: exit 7. */
+export function refuseTimeout(
   message: string,
   next: string,
   details: NonNullable<Problem["details"]> = {},
-): Problem {
-  return {
+): Refused {
+  return new Refused({
     exitCode: EXIT.unreachable,
     code: "wait_timeout",
     message: `timed out: ${message}`,
     next,
     details,
-  };
+  });
 }

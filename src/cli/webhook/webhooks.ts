@@ -15,7 +15,7 @@ import {
 } from "../../core/webhook/signature.ts";
 import type { KnownSecret } from "../../core/webhook/diagnosis/signing-variants.ts";
 import type { SignatureVerdict } from "../../core/webhook/webhook.ts";
-import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
+import { optionParser, register, valueOption, type Context, type Group } from "../command.ts";
 import { causeLine } from "./report.ts";
 import { readInput } from "../input.ts";
 import { catchRefusal, EXIT, unwrap } from "../problem.ts";
@@ -23,7 +23,6 @@ import { readDialectFile } from "../../host/config/dialect-file.ts";
 import { compareWithNamedEvent } from "./named-event.ts";
 import type { OwnerSecrets } from "./sandbox-secrets.ts";
 import {
-  checkSecrets,
   requireSigningSecrets,
   findSigningSecrets,
   dialectOption,
@@ -200,8 +199,7 @@ async function collectSecrets(
     if (secrets === undefined) throw refuseMissingSecret(undefined);
     return { sources: secrets, knownSources: [] };
   }
-  const outcome = await catchRefusal(readSandboxSecrets(context));
-  const knownSources = (outcome.ok ? outcome.value : undefined) ?? [];
+  const { value: knownSources = [] } = await catchRefusal(readSandboxSecrets(context));
   return { sources: [{ inForce: givenSecrets, retired: [] }], knownSources };
 }
 
@@ -209,7 +207,6 @@ async function runSign(context: Context, options: SignFlags): Promise<number> {
   const { world, printer } = context;
   const { payloadFile } = options;
   const secrets = await requireSigningSecrets(context, options);
-  checkSecrets(secrets);
   const rawBody = await readInput(world, payloadFile, "--payload-file");
   const headers = signHeaders(secrets, {
     eventId: options.eventId ?? eventIdOf(rawBody) ?? world.uuid(),
@@ -266,31 +263,24 @@ function eventIdOf(rawBody: Uint8Array): string | undefined {
 
 const EVENT_ID_PATTERN = /^[\x21-\x7e]{1,128}$/;
 
-function parseEventId(text: string): string {
-  if (!EVENT_ID_PATTERN.test(text))
-    throw invalidOption("1 to 128 visible ASCII characters without spaces", text);
-  return text;
-}
+const parseEventId = optionParser("1 to 128 visible ASCII characters without spaces", (text) =>
+  EVENT_ID_PATTERN.test(text) ? text : undefined,
+);
 
-function parseTimestamp(text: string): number {
-  if (!TIMESTAMP_PATTERN.test(text)) throw invalidOption("Unix seconds, ten digits", text);
-  return Number(text);
-}
+const parseTimestamp = optionParser("Unix seconds, ten digits", (text) =>
+  TIMESTAMP_PATTERN.test(text) ? Number(text) : undefined,
+);
 
 /** Parses a tolerance in seconds; 0 allows only the same second. */
-function parseTolerance(text: string): number {
-  const milliseconds = /^0(?:s|m|h)?$/.test(text) ? 0 : parseDurationText(text);
-  if (milliseconds === undefined || milliseconds % 1000 !== 0)
-    throw invalidOption("a duration in whole seconds, such as 0s, 30s or 5m", text);
-  return milliseconds / 1000;
-}
+const parseTolerance = optionParser("a duration in whole seconds, such as 0s, 30s or 5m", (text) => {
+  const milliseconds = /^0(?:s|m|h)?$/.test(text) ? 0 : (parseDurationText(text) ?? Number.NaN);
+  return milliseconds % 1000 === 0 ? milliseconds / 1000 : undefined;
+});
 
 /** Parses a moment to milliseconds. Refuses a nonexistent day. */
-function parseMoment(text: string): number {
+const parseMoment = optionParser("Unix seconds, or a time such as 2026-12-24T18:00:00Z", (text) => {
   if (TIMESTAMP_PATTERN.test(text)) return Number(text) * 1000;
   const isMoment = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/.test(text);
   const moment = isMoment ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(moment) || !toIso(moment).startsWith(text.slice(0, 19)))
-    throw invalidOption("Unix seconds, or a time such as 2026-12-24T18:00:00Z", text);
-  return moment;
-}
+  return !Number.isNaN(moment) && toIso(moment).startsWith(text.slice(0, 19)) ? moment : undefined;
+});
