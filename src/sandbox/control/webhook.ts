@@ -140,7 +140,7 @@ export const webhookHandlers = {
     return accept({
       ...eventEntry(event.value),
       ...(dialect && { sentBody: eventBodyIn(dialect, event.value.body) }),
-      deliveries: listDeliveries(store, { storeId, eventId: id }),
+      deliveries: listDeliveries(store, { storeId, eventId: id, limit: DEFAULT_LIMIT }),
     });
   },
   replayEvent: async (context, { storeId, id, body }) =>
@@ -255,15 +255,8 @@ function awaitItems<Found>(
   );
 }
 
-function listDeliveries(
-  store: ServiceContext["store"],
-  query: Pick<DeliveryFilter, "storeId"> & RequestOf<"listDeliveries">,
-): DeliveryEntry[] {
-  const { storeId, endpointId = null, eventId = null, checkoutId = null, state = null } = query;
-  const { orderId, before, limit = DEFAULT_LIMIT } = query;
-  return store.deliveries
-    .list({ storeId, endpointId, eventId, checkoutId, orderId, state, limit, before })
-    .map((delivery) => deliveryEntry(store, delivery));
+function listDeliveries(store: ServiceContext["store"], filter: DeliveryFilter): DeliveryEntry[] {
+  return store.deliveries.list(filter).map((delivery) => deliveryEntry(store, delivery));
 }
 
 function deliveryEntry(store: ServiceContext["store"], delivery: Delivery): DeliveryEntry {

@@ -269,8 +269,9 @@ function readCheckout(
   const { store } = context;
   const { id, status, expiresAt } = checkout;
   const deliveries = store.deliveries
-    .ofCheckout(id, MAX_STORY_ITEMS)
-    .map((delivery) => readDelivery(context, delivery));
+    .list({ storeId: checkout.storeId, checkoutId: id, limit: MAX_STORY_ITEMS })
+    .map((delivery) => readDelivery(context, delivery))
+    .toReversed();
   const [views, events] = [store.pageViews.of(id), store.events.of(id)];
   const settlement = scheduledSettlement(context, checkout);
   const dueItems = [
@@ -314,15 +315,9 @@ function explainEventById({ context, storeId, id }: ExplainQuery): Explanation |
   const { store } = context;
   const event = store.events.find(id);
   if (event?.storeId !== storeId) return undefined;
-  const filter = {
-    storeId,
-    eventId: id,
-    endpointId: null,
-    checkoutId: null,
-    state: null,
-    limit: MAX_STORY_ITEMS,
-  };
-  const deliveries = store.deliveries.list(filter).map((delivery) => readDelivery(context, delivery));
+  const deliveries = store.deliveries
+    .list({ storeId, eventId: id, limit: MAX_STORY_ITEMS })
+    .map((delivery) => readDelivery(context, delivery));
   return explainEvent(event, deliveries.toReversed(), storeTime(context, storeId));
 }
 
