@@ -1,4 +1,5 @@
 import { EVENT_TYPES } from "../core/checkout/event-types.ts";
+import { headerPairs } from "../core/webhook/signature.ts";
 import { verifyWebhook } from "../core/webhook/verify.ts";
 import { createWriteSignals } from "../sandbox/runtime/write-signals.ts";
 import type { HttpRequest, Listener, Service } from "../world.ts";
@@ -177,9 +178,7 @@ function createReceived(
   const now = (world.receiverTime ?? world.now)();
   const dialect = context.store.stores.dialect(storeId);
   const verdict = verifyWebhook({ rawBody: body, headers: rawHeaders, secrets, now, dialect });
-  const pairs = rawHeaders.flatMap((name, index) =>
-    index % 2 === 0 ? [[name.toLowerCase(), rawHeaders[index + 1] ?? ""] as const] : [],
-  );
+  const pairs = headerPairs(rawHeaders).map(([name, value]) => [name.toLowerCase(), value] as const);
   return {
     verified: verdict.ok,
     problem: verdict.ok ? null : verdict.code,

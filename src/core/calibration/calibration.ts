@@ -3,9 +3,9 @@ import { ASSUMPTIONS } from "./assumptions.ts";
 import { english } from "../language.ts";
 import { redactSecrets, redactValues, UUID_SOURCE } from "../text.ts";
 import { decodeUtf8 } from "../json.ts";
+import { headerPairs } from "../webhook/signature.ts";
 import {
   PAID_STATUS,
-  headerPairs,
   PAYMENT_JUDGES,
   type PaidOrder,
   type PaymentEvidence,

@@ -4,8 +4,8 @@ import { isRecord } from "../json.ts";
 import { STATUSES } from "../checkout/checkout.ts";
 import { RENAMABLE_EVENT_FIELDS, type Dialect, type SignatureForm } from "../shape/dialect.ts";
 import { isUuid } from "../text.ts";
-import { DEFAULT_HEADER_NAMES, headerValues } from "../webhook/signature.ts";
-import { eventOf, headerPairs, type PaymentEvidence, type ReceivedRequest } from "./payment.ts";
+import { DEFAULT_HEADER_NAMES, headerPairs, headerValues } from "../webhook/signature.ts";
+import { eventOf, type PaymentEvidence, type ReceivedRequest } from "./payment.ts";
 import {
   AMOUNT_MINOR,
   BOTH_FORMS_PROBE,

@@ -36,14 +36,6 @@ export type PaymentEvidence = {
 
 export type PaidOrder = { readonly id: unknown; readonly orderId: string };
 
-export function headerPairs(
-  rawHeaders: readonly string[],
-): readonly (readonly [name: string, value: string])[] {
-  return rawHeaders.flatMap((name, index) =>
-    index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ""] as const] : [],
-  );
-}
-
 export const RETURN_PATH = "/return";
 export const HOOK_PATH = "/hooks";
 export const PAID_STATUS = "succeeded";
