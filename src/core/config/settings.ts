@@ -207,12 +207,17 @@ type AnySetting = Setting &
 
 /** All settings with the codecs of their values, in the order of the file. */
 export const ALL_SETTINGS: readonly AnySetting[] = Object.entries<Setting>(SETTINGS).map(([name, row]) => {
-  const codec: AnyCodec = KIND_CODECS[row.kind.kind];
+  const kindCodec: Partial<AnyCodec> = KIND_CODECS[row.kind.kind];
+  const codec: AnyCodec = { unit: "", serve: identity, read: identity, format: String, ...kindCodec };
   const option = camelCase(row.flags.slice(2, row.flags.indexOf(" ")).replaceAll("-", "_"));
   const servedName = `${name}${codec.unit}` as keyof ServedSettings;
   const names = { name: name as SettingName, option, servedName };
   return Object.assign(names, row, codec);
 });
+
+function identity(value: unknown): unknown {
+  return value;
+}
 
 export const KIT_SETTING_NAMES = ALL_SETTINGS.flatMap(({ name, isInKit }) =>
   isInKit === true ? [name as KitSettingName] : [],

@@ -17,7 +17,7 @@ import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Delivery, DeliveryFilter } from "../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
 import { eventBodyIn } from "../../core/shape/dialect.ts";
-import { findEndpoint } from "../with-store.ts";
+import { findEndpoint, withEndpoint } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 import {
   addEndpoint,
@@ -26,9 +26,9 @@ import {
   removeEndpoint,
   rotateSecret,
   setEndpointState,
-  showSecrets,
   testEndpoint,
 } from "../webhook/endpoints.ts";
+import { endpointSecrets } from "../webhook/endpoint-secrets.ts";
 import { replayEvent, replayFailed, retryDeliveries } from "../webhook/replays.ts";
 import type { OperationContext, HandlersOf } from "./handler.ts";
 import { pollUntil } from "../runtime/write-signals.ts";
@@ -79,12 +79,14 @@ export const webhookHandlers = {
     if (action === "leave" && outcome.ok) context.relay.endOthers(storeId);
     return outcome.ok ? accept(currentEndpoint(context, outcome.value)) : outcome;
   },
-  showSecret: async (context, { storeId, id }) =>
-    mapValue(await showSecrets(context, { storeId, endpointId: id }), (secrets) => ({
-      ...secrets,
-      storeTime: storeTimeIfMoved(context, storeId),
-      dialect: context.store.stores.dialect(storeId),
-    })),
+  showSecret: (context, { storeId, id }) =>
+    withEndpoint(context, { storeId, endpointId: id }, (endpoint, now) =>
+      accept({
+        ...endpointSecrets(context, endpoint, now),
+        storeTime: storeTimeIfMoved(context, storeId),
+        dialect: context.store.stores.dialect(storeId),
+      }),
+    ),
   rotateSecret: (context, { storeId, id, body: { overlapMs = DEFAULT_OVERLAP_MS } }) =>
     rotateSecret(context, { storeId, endpointId: id }, overlapMs),
   testEndpoint: async (context, { storeId, id }) =>
