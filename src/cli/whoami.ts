@@ -3,7 +3,7 @@ import { isStoreToken, keyFault, redactKey } from "../core/credential.ts";
 import { isLoopback } from "../core/loopback.ts";
 import { displayProxy } from "../core/network/proxy.ts";
 import { locateConfig } from "../host/config/find.ts";
-import { differencesLine } from "../core/webhook/dialect-differences.ts";
+import { differencesText } from "../core/webhook/dialect-differences.ts";
 import { catchRefusal } from "./problem.ts";
 import { register, type Context, type Group } from "./command.ts";
 import { table } from "./table.ts";
@@ -44,7 +44,7 @@ async function readDialect(context: Context, baseUrl: string): Promise<ValueWith
   const target = await findTarget(context);
   if (target === undefined || new URL(baseUrl).origin !== target.origin) return undefined;
   const { dialect } = await callAt(context, target, { name: "storeSummary", body: undefined });
-  return dialect && { value: differencesLine(dialect), source: "the store, since it was created" };
+  return dialect && { value: differencesText(dialect), source: "the store, since it was created" };
 }
 
 /** Shows every setting with its source; asks the sandbox only for the store's dialect and the rights of its token. */

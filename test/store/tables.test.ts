@@ -229,7 +229,7 @@ test("every table returns each stored value in its own field", async () => {
     return store.adminActions.insert(act);
   });
 
-  const filter = { storeId, endpointId, eventId, checkoutId, state: null, limit: 9 };
+  const filter = { storeId, endpointId, eventId, checkoutId, limit: 9 };
   const rows: readonly (readonly [unknown, unknown])[] = [
     [store.stores.first(), { id: storeId, merchantId: "m" }],
     [store.stores.names(storeId), { merchant: "Merchant", store: "Store" }],

@@ -1,4 +1,5 @@
 import { calibrate, isLiveAnswer, LIVE_RESULT } from "../../client/calibration/calibrate.ts";
+import { MAX_RETRIEVES } from "../../client/calibration/payment.ts";
 import type { ServiceTarget } from "../../client/api/client.ts";
 import {
   calibrationDifferences,
@@ -24,9 +25,8 @@ import { confirm } from "../prompts.ts";
 import { CALIBRATION_FILE, readCalibration } from "../../host/folder/calibration-record.ts";
 import { resolvePath } from "../snapshot/place.ts";
 import { abortOnStop } from "../stopping.ts";
-import { connectToService } from "../target/resolve.ts";
 import { targetOptions } from "../target/options.ts";
-import { retryPolicyOf } from "../target/resolve.ts";
+import { connectToService, retryPolicyOf } from "../target/resolve.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { output } from "../output/output.ts";
 
@@ -103,10 +103,10 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   await using payer =
     options.withPayer === true ? await openPaymentReceiver(context, options, runId) : undefined;
   await confirmSending(context, target, { isConfirmed: options.yes === true, payer });
-  const { timeoutMs } = retryPolicyOf(settings);
-  const limits = { timeoutMs, signal: stop.signal };
-  const result = await calibrate(world, target, { runId, ...limits });
-  const payment = result.end === "done" ? await payer?.observe(target, result.answers, limits) : undefined;
+  const probeOptions = { timeoutMs: retryPolicyOf(settings).timeoutMs, signal: stop.signal };
+  const result = await calibrate(world, target, { runId, ...probeOptions });
+  const payment =
+    result.end === "done" ? await payer?.observe(target, result.answers, probeOptions) : undefined;
   const finalResult = isLiveAnswer(payment?.retrieval) ? LIVE_RESULT : result;
   if (stop.signal.aborted) throw new Refused(interruptedProblem("; nothing was recorded"));
   if (finalResult.end !== "done")
@@ -140,9 +140,9 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
 function unobservedNamesText(isPaid: boolean): string {
   const codes = ERROR_CODES.filter((code) => !PROVOKED_CODES.includes(code));
   const events = isPaid
-    ? [`events of sessions and of other statuses`]
-    : ["events, their fields and headers (--with-payer)"];
-  return `the dialect has our names for ${[...events, ...codes].join(", ")}`;
+    ? "events of sessions and of other statuses"
+    : "events, their fields and headers (--with-payer)";
+  return `the dialect has our names for ${[events, ...codes].join(", ")}`;
 }
 
 /** Writes a file of the maximum size before any request, so that no answer is lost because the disk is full. */
@@ -160,16 +160,13 @@ const MAX_RECORD_BYTES = 128 * 1024;
 
 async function compare(
   { printer }: Context,
-  {
-    record,
-    calibration,
-    hasPayment,
-  }: { readonly record: Calibration; readonly calibration: Calibration; readonly hasPayment: boolean },
+  results: { readonly record: Calibration; readonly calibration: Calibration; readonly hasPayment: boolean },
 ): Promise<number> {
-  const { differences, gaps } = calibrationDifferences(record, calibration, { hasPayment });
+  const { record, calibration } = results;
+  const { differences, gaps } = calibrationDifferences(results);
   const reportOf = (decisions: readonly number[]): string =>
     reportText(calibration.assumptions.filter(({ decision }) => decisions.includes(decision)));
-  const shownResult = { ...calibration, differences: [...differences], not_observed: [...gaps] };
+  const shownResult = { ...calibration, differences, not_observed: gaps };
   await printer.result(output("calibration", shownResult), () =>
     [
       ...(differences.length > 0
@@ -217,15 +214,16 @@ async function confirmSending(
   { isConfirmed, payer }: { readonly isConfirmed: boolean; readonly payer: PaymentReceiver | undefined },
 ): Promise<void> {
   if (isConfirmed) return;
-  const lines = PROBES.map(({ summary }, index) => `  ${String(index + 1).padStart(2)} ${summary}`);
   const paymentText = payer === undefined ? "nothing is paid" : "you pay the order";
   printer.info(
     `${PROBES.length} requests go to ${baseUrl}; an order and a checkout session are created, and ${paymentText}:`,
   );
-  printer.info(lines.join("\n"));
+  printer.info(
+    PROBES.map(({ summary }, index) => `  ${String(index + 1).padStart(2)} ${summary}`).join("\n"),
+  );
   if (payer !== undefined)
     printer.info(
-      `then the order is retrieved, at most ${payer.maxRetrieves} times, while you pay it;\n${payer.instructions}`,
+      `then the order is retrieved, at most ${MAX_RETRIEVES} times, while you pay it;\n${payer.instructions}`,
     );
   if (!world.isInteractive())
     throw refuseUsage(`${PROBES.length} requests would go to ${baseUrl}`, "add --yes; nothing was sent");

@@ -1,7 +1,8 @@
 import type { Option } from "commander";
 import type { ServiceTarget } from "../../client/api/client.ts";
-import { awaitPayment, MAX_RETRIEVES, type PaymentOptions } from "../../client/calibration/payment.ts";
-import { createCalibrationReceiver, type CalibrationReceiver } from "../../client/calibration/receiver.ts";
+import type { ProbeOptions } from "../../client/calibration/calibrate.ts";
+import { awaitPayment } from "../../client/calibration/payment.ts";
+import { createCalibrationReceiver } from "../../client/calibration/receiver.ts";
 import { HOOK_PATH, RETURN_PATH, type PaymentEvidence } from "../../core/calibration/payment.ts";
 import {
   checkoutInAnswer,
@@ -60,36 +61,29 @@ export async function openPaymentReceiver(context: Context, options: PayerOption
   const { port: requestedPort = DEFAULT_PORT, allowHost: addedHosts = [] } = options;
   const secrets = (await findSigningSecrets(context, options)) ?? [];
   if (secrets.length > 0) checkSecrets(secrets);
-  let receiver: CalibrationReceiver | undefined;
+  const receiver = createCalibrationReceiver(world, probeOrderId(runId));
   const outcome = await world.listen(
-    (port) => {
-      const hosts = allowedHosts(port, { flag: "--allow-host", hosts: addedHosts });
-      receiver = createCalibrationReceiver(world, { orderId: probeOrderId(runId), hosts });
-      return receiver.service;
-    },
+    (port) => receiver.serviceFor(allowedHosts(port, { flag: "--allow-host", hosts: addedHosts })),
     {
       port: requestedPort,
       limits: { bodyBytes: MAX_BODY_BYTES, connections: MAX_CONNECTIONS, silenceMs: IDLE_TIMEOUT_MS },
     },
   );
   if (!outcome.ok) throw new Refused(problemOf(portFailure(world, requestedPort, outcome.refusal)));
-  if (receiver === undefined) throw new Error("a listener makes its service");
-  const startedReceiver = receiver;
   const { port, close } = outcome.value;
   const instructions = instructionsFor(`http://${LOOPBACK_NAMES[0]}:${port}`, secrets.length > 0);
   return {
     instructions,
-    maxRetrieves: MAX_RETRIEVES,
     /** Asks the user to pay, and waits for the payment. */
     observe: async (
       target: ServiceTarget,
       answers: ProbeAnswers,
-      limits: PaymentOptions,
+      probeOptions: ProbeOptions,
     ): Promise<PaymentEvidence> => {
       const { checkout_url: url } = checkoutInAnswer(answers.get(FIRST_PROBE));
       // Printed in every mode, because otherwise no payer knows the address.
       printer.trace(`pay the order: ${printable(String(url))}\n${instructions}`);
-      const payment = await awaitPayment(world, target, { ...limits, answers, receiver: startedReceiver });
+      const payment = await awaitPayment(world, target, { ...probeOptions, answers, receiver });
       return { ...payment, secrets };
     },
     [Symbol.asyncDispose]: () => close(DRAIN_TIMEOUT_MS),

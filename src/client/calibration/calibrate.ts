@@ -29,6 +29,8 @@ const MAX_WAIT_MS = 10 * 60_000;
 
 export type CalibrationWorld = Pick<World, "send" | "sleep" | "now" | "random">;
 
+export type ProbeOptions = { readonly timeoutMs: number; readonly signal: AbortSignal };
+
 /**
  * Sends the probes to a service in sequence. Stops after the first unless its answer is a checkout with `livemode`
  * false, and after any answer with `livemode` true. After a 429, a 5xx or a lost answer, a probe is sent again, not
@@ -37,28 +39,26 @@ export type CalibrationWorld = Pick<World, "send" | "sleep" | "now" | "random">;
 export async function calibrate(
   world: CalibrationWorld,
   target: ServiceTarget,
-  options: Omit<ProbeOptions, "pace"> & { readonly runId: string },
+  options: ProbeOptions & { readonly runId: string },
 ): Promise<CalibrationResult> {
   const answers = new Map<string, ProbeAnswer>();
-  const missedProbes = new Map<string, string>();
+  const missReasons = new Map<string, string>();
   const pace = createPace();
   for (const { name, buildRequest } of PROBES) {
     if (options.signal.aborted) break;
     const request = buildRequest(options.runId, answers);
     if (request === undefined) continue;
-    const lastResult = await askWithRetries(world, target, { ...options, request, pace });
-    const { result } = lastResult;
-    if (name === FIRST_PROBE) {
-      const stopResult = findStopResult(result);
-      if (stopResult !== undefined) return stopResult;
-    }
-    if (isLive(result)) return LIVE_RESULT;
-    const answer = usableAnswer(request, lastResult);
-    if (answer !== undefined) answers.set(name, name === REPLAY_PROBE ? answer : removeReplayHeader(answer));
-    const reason = transientReason(result);
-    if (reason !== undefined) missedProbes.set(name, reason);
+    const sentProbe = await sendProbe(world, target, { ...options, request, pace });
+    const { answer, missReason } = sentProbe;
+    const stopResult = name === FIRST_PROBE ? findStopResult(sentProbe) : undefined;
+    if (stopResult !== undefined) return stopResult;
+    if (isLiveAnswer(answer)) return LIVE_RESULT;
+    // A 403 to a create proves nothing: the key may lack a scope.
+    if (missReason !== undefined) missReasons.set(name, missReason);
+    else if (request.method !== "POST" || answer.status !== 403)
+      answers.set(name, name === REPLAY_PROBE ? answer : removeReplayHeader(answer));
   }
-  return { end: "done", answers, missReasons: missedProbes };
+  return { end: "done", answers, missReasons };
 }
 
 /** The pause between the requests of a run, and the time that is left for pauses; both change during the run. */
@@ -68,51 +68,41 @@ export function createPace(): Pace {
   return { pauseMs: 0, remainingMs: MAX_WAIT_MS };
 }
 
-export type ProbeOptions = {
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
-  readonly pace: Pace;
-};
+type PacedProbe = ProbeOptions & { readonly pace: Pace; readonly request: ProbeRequest };
 
-/** Sends a probe; undefined if the answer is not usable. */
+/** The last answer to a probe, and why the answer is not final: then a later request can have another answer. */
+type SentProbe =
+  | { readonly answer: ProbeAnswer; readonly missReason: undefined }
+  | { readonly answer: ProbeAnswer | undefined; readonly missReason: string };
+
 export async function sendProbe(
   world: CalibrationWorld,
   target: ServiceTarget,
-  options: ProbeOptions & { readonly request: ProbeRequest },
-): Promise<ProbeAnswer | undefined> {
-  return usableAnswer(options.request, await askWithRetries(world, target, options));
-}
-
-/** The last answer to a probe or its failure, and whether an earlier attempt may have had an effect. */
-type LastResult = { readonly result: OutboundResult; readonly wasResent: boolean };
-
-async function askWithRetries(
-  world: CalibrationWorld,
-  target: ServiceTarget,
-  options: ProbeOptions & { readonly request: ProbeRequest },
-): Promise<LastResult> {
+  options: PacedProbe,
+): Promise<SentProbe> {
   const { pace, signal } = options;
   let wasResent = false;
   await pauseFor(world, options, pace.pauseMs);
   for (let attempt = 1; ; attempt += 1) {
     const result = await ask(world, target, options);
-    if (signal.aborted || transientReason(result) === undefined) return { result, wasResent };
+    const sentProbe = sentProbeOf(result, wasResent);
+    if (signal.aborted || sentProbe.missReason === undefined) return sentProbe;
     const retryAfterMs = result.ok ? parseRetryAfter(result.headers["retry-after"], world.now()) : 0;
     const isLimited = result.ok && result.status === 429;
     const { least, most } = RATE_LIMIT_PAUSE_MS;
     if (isLimited) pace.pauseMs = Math.min(most, Math.max(least, pace.pauseMs * 2, retryAfterMs));
     const delayMs = Math.max(retryDelayMs(attempt, { random: world.random(), retryAfterMs }), pace.pauseMs);
     if (attempt === MAX_ATTEMPTS || retryAfterMs > MAX_RETRY_AFTER_MS || delayMs > pace.remainingMs)
-      return { result, wasResent };
+      return sentProbe;
     wasResent ||= !isLimited;
     await pauseFor(world, options, delayMs);
-    if (signal.aborted) return { result, wasResent };
+    if (signal.aborted) return sentProbe;
   }
 }
 
 async function pauseFor(
   { sleep }: Pick<World, "sleep">,
-  { pace, signal }: Pick<ProbeOptions, "pace" | "signal">,
+  { pace, signal }: Pick<PacedProbe, "pace" | "signal">,
   milliseconds: number,
 ): Promise<void> {
   if (milliseconds === 0) return;
@@ -120,21 +110,13 @@ async function pauseFor(
   await sleep(milliseconds, signal);
 }
 
-/** Why a later request can have another answer; undefined if the answer is final. */
-function transientReason(result: OutboundResult): string | undefined {
-  if (!result.ok) return `there was no answer: ${result.message}`;
+function sentProbeOf(result: OutboundResult, wasResent: boolean): SentProbe {
+  if (!result.ok) return { answer: undefined, missReason: `there was no answer: ${result.message}` };
   const { status, headers } = result;
+  const answer = parseProbeAnswer(result, wasResent);
   const retryText = headers["retry-after"] === undefined ? "" : `, Retry-After: ${headers["retry-after"]}`;
-  if (status === 429) return `the service limited the rate: 429${retryText}`;
-  return status >= 500 ? `the service failed: ${status}${retryText}` : undefined;
-}
-
-/** Undefined for a 429, a 5xx, a failed connection, and a 403 to a create: a missing scope of the key proves nothing. */
-function usableAnswer({ method }: ProbeRequest, { result, wasResent }: LastResult): ProbeAnswer | undefined {
-  if (!result.ok || transientReason(result) !== undefined) return undefined;
-  if (method === "POST" && result.status === 403) return undefined;
-  const answer = parseProbeAnswer(result);
-  return wasResent ? { ...answer, wasResent } : answer;
+  if (status === 429) return { answer, missReason: `the service limited the rate: 429${retryText}` };
+  return { answer, missReason: status >= 500 ? `the service failed: ${status}${retryText}` : undefined };
 }
 
 /** Removes the replay header of a create that was sent again: the service may have processed the lost attempt. */
@@ -144,12 +126,11 @@ function removeReplayHeader(answer: ProbeAnswer): ProbeAnswer {
   return { ...answer, headers };
 }
 
-function findStopResult(result: OutboundResult): Exclude<CalibrationResult, { end: "done" }> | undefined {
-  const reason = transientReason(result);
-  if (reason !== undefined) return { end: "unavailable", message: `${reason}; nothing was observed` };
-  const answer = parseProbeAnswer(result as Extract<OutboundResult, { ok: true }>);
+function findStopResult(sentProbe: SentProbe): Exclude<CalibrationResult, { end: "done" }> | undefined {
+  const { answer, missReason } = sentProbe;
+  if (missReason !== undefined) return { end: "unavailable", message: `${missReason}; nothing was observed` };
   const { livemode, id } = checkoutInAnswer(answer);
-  if (livemode === false || isLive(result)) return undefined;
+  if (livemode === false || isLiveAnswer(answer)) return undefined;
   const subject = id === undefined ? "no checkout" : "a checkout without livemode";
   const end = answer.status === 401 || answer.status === 403 ? "refused" : "not_this_service";
   return {
@@ -163,10 +144,6 @@ export const LIVE_RESULT = {
   end: "live",
   message: "an answer has livemode: true, so nothing more was sent",
 } as const;
-
-function isLive(result: OutboundResult): boolean {
-  return result.ok && isLiveAnswer(parseProbeAnswer(result));
-}
 
 /** Whether an answer, of any status, contains `livemode: true` anywhere. */
 export function isLiveAnswer(answer: ProbeAnswer | undefined): boolean {
@@ -185,15 +162,14 @@ export function isLiveAnswer(answer: ProbeAnswer | undefined): boolean {
 function ask(
   { send }: Pick<World, "send">,
   { baseUrl, apiKey, proxy }: ServiceTarget,
-  { request, timeoutMs, signal }: Omit<ProbeOptions, "pace"> & { readonly request: ProbeRequest },
+  { request, timeoutMs, signal }: Pick<PacedProbe, "request" | "timeoutMs" | "signal">,
 ): Promise<OutboundResult> {
   const { method, path, body } = request;
-  const bodyField = body === undefined ? {} : { body };
   return send({
     method,
     url: `${baseUrl}${path}`,
     headers: { "User-Agent": COMMAND_AGENT, ...probeHeaders(request, `Bearer ${apiKey}`) },
-    ...bodyField,
+    ...(body !== undefined && { body }),
     proxy,
     timeoutMs,
     maxResponseBytes: MAX_RESPONSE_BYTES,

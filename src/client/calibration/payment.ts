@@ -28,8 +28,6 @@ const PAUSE_MS = 500;
 /** Maximum number of retrieves of the order: after new events and the payer's return, and once at the end. */
 export const MAX_RETRIEVES = 4;
 
-export type PaymentOptions = Omit<ProbeOptions, "pace">;
-
 /** Waits at most 15 minutes for the payment and 1 minute after it. Retrieves the order when a request has arrived. */
 export async function awaitPayment(
   world: CalibrationWorld & Pick<World, "monotonic">,
@@ -38,7 +36,7 @@ export async function awaitPayment(
     answers,
     receiver,
     ...options
-  }: PaymentOptions & { readonly answers: ProbeAnswers; readonly receiver: CalibrationReceiver },
+  }: ProbeOptions & { readonly answers: ProbeAnswers; readonly receiver: CalibrationReceiver },
 ): Promise<Omit<PaymentEvidence, "secrets">> {
   const { id } = checkoutInAnswer(answers.get(FIRST_PROBE));
   const pace = createPace();
@@ -49,7 +47,8 @@ export async function awaitPayment(
   const retrieve = async (): Promise<void> => {
     retrieveCount += 1;
     const request = { method: "GET", path: retrievePath(id) } as const;
-    retrieval = (await sendProbe(world, target, { ...options, pace, request })) ?? retrieval;
+    const { answer, missReason } = await sendProbe(world, target, { ...options, pace, request });
+    if (missReason === undefined) retrieval = answer;
     // After an answer with `livemode: true`, nothing more is sent.
     if (isEnded(retrieval) || isLiveAnswer(retrieval)) endedAt ??= world.monotonic();
   };

@@ -9,17 +9,14 @@ export type CalibrationReceiver = ReturnType<typeof createCalibrationReceiver>;
 const MAX_DELIVERIES = 100;
 
 /** Answers the order's first event with 503, so that the service sends it again. Keeps no events of other orders. */
-export function createCalibrationReceiver(
-  { now }: Pick<World, "now">,
-  { orderId, hosts }: { readonly orderId: string; readonly hosts: AllowedHosts },
-) {
+export function createCalibrationReceiver({ now }: Pick<World, "now">, orderId: string) {
   const deliveries: ReceivedRequest[] = [];
   let visit: ReceivedRequest | undefined;
-  const answer = (request: HttpRequest): HttpResponse => {
+  const answer = (request: HttpRequest, hosts: AllowedHosts): HttpResponse => {
     const { method, target, rawHeaders, body } = request;
-    if (!checkHost(headerValues(rawHeaders, "host"), hosts).ok) return plainAnswer(403, "not allowed here");
     // A request with an Origin comes from a browser; the service never sends that header.
-    if (method === "POST" && headerValues(rawHeaders, "origin").length > 0)
+    const isFromBrowser = method === "POST" && headerValues(rawHeaders, "origin").length > 0;
+    if (isFromBrowser || !checkHost(headerValues(rawHeaders, "host"), hosts).ok)
       return plainAnswer(403, "not allowed here");
     const path = target.split("?")[0];
     const receivedRequest = { at: now(), method, target, rawHeaders, body };
@@ -36,12 +33,11 @@ export function createCalibrationReceiver(
     }
     return plainAnswer(404, "not found");
   };
-  const service: Service = {
-    answer: (request) => Promise.resolve(answer(request)),
-    refuse: () => plainAnswer(400, "not a valid request"),
-  };
   return {
-    service,
+    serviceFor: (hosts: AllowedHosts): Service => ({
+      answer: (request) => Promise.resolve(answer(request, hosts)),
+      refuse: () => plainAnswer(400, "not a valid request"),
+    }),
     /** The received deliveries of the order's events. */
     deliveries: (): readonly ReceivedRequest[] => deliveries,
     /** The first return of the payer. */

@@ -10,7 +10,7 @@ import { englishOf, factOf } from "../../core/readiness/drills/said.ts";
 import { createQueue, type StepAside } from "../../core/mutex.ts";
 import type { Dialect } from "../../core/shape/dialect.ts";
 import { containsSecret } from "../../core/text.ts";
-import { deliveryDifferences } from "../../core/webhook/dialect-differences.ts";
+import { DELIVERY_DECISIONS, differencesText } from "../../core/webhook/dialect-differences.ts";
 import type { EventEntry } from "../../core/webhook/shapes.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { CallOperation, ControlTarget } from "../control/control.ts";
@@ -104,7 +104,7 @@ export type Bench = {
 /** The observation with the names of the store's dialect, for the texts of causes; none without a dialect. */
 export function dialectFacts({ dialect }: Pick<Bench, "dialect">, isPlain: boolean): readonly Observation[] {
   if (dialect === undefined) return [];
-  return [{ kind: "dialect", namesText: deliveryDifferences(dialect).join(", "), isPlain }];
+  return [{ kind: "dialect", namesText: differencesText(dialect, DELIVERY_DECISIONS), isPlain }];
 }
 
 /** The store of a search: its own store, or the store of a running shop, of which it uses one order and one endpoint. */

@@ -6,7 +6,7 @@ import { targetFor, type ForwardPlan } from "../../core/webhook/forwarding.ts";
 import { takeToken, type Bucket } from "../../core/request/rate-limit.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
-import { claimsIn, parseClaims, type Claims } from "../../core/webhook/diagnosis/claims.ts";
+import { claimsIn, parseJsonBody, type Claims } from "../../core/webhook/diagnosis/claims.ts";
 import type { DiagnoseOptions } from "../../core/webhook/diagnosis/diagnose.ts";
 import type { Dialect } from "../../core/shape/dialect.ts";
 import { checkHost, type AllowedHosts } from "../../core/loopback.ts";
@@ -220,7 +220,8 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
     return refuseUnverified(context, arrival, { ...verification, knownSecrets });
   }
   const isParsed = dialect !== undefined && verdict.ok;
-  const delivery = { ...arrival, claims: isParsed ? claimsIn(verdict.event) : parseClaims(rawBody) };
+  const claims = claimsIn(isParsed ? verdict.event : parseJsonBody(rawBody));
+  const delivery = { ...arrival, claims };
   const eventId = eventIdOf(delivery);
   const work = async (): Promise<HttpResponse> =>
     answerAndReport(context, delivery, await handle(context, delivery));
@@ -247,7 +248,7 @@ async function refuseUnverified(
       attempt === undefined ? undefined : source.nextAttempt(attempt),
     ]);
     const { body } = arrival.request;
-    const claims = parseClaims(body.length > MAX_UNSIGNED_BODY_BYTES ? NO_BODY : body);
+    const claims = claimsIn(parseJsonBody(body.length > MAX_UNSIGNED_BODY_BYTES ? NO_BODY : body));
     const result = { kind: "not_verified", causes } as const;
     onHandled({ ...facts, claims, result, status: response.status, milliseconds, nextAttempt });
   };

@@ -18,9 +18,7 @@ import {
   probeOrderId,
   probeHeaders,
   PROBES,
-  type ProbeCheck,
   type ProbeResults,
-  type Probe,
   type ProbeAnswer,
   type ProbeRequest,
 } from "./probes.ts";
@@ -68,9 +66,7 @@ export function verdictOn({ assumptions }: Calibration, decision: number): Calib
   return assumptions.find((row) => row.decision === decision)?.verdict ?? "not_observed";
 }
 
-export function verdictsOf({
-  assumptions,
-}: Calibration): Readonly<Record<CalibratedAssumption["verdict"], readonly number[]>> {
+export function verdictsOf({ assumptions }: Calibration) {
   const decisionsWith = (verdict: CalibratedAssumption["verdict"]): readonly number[] =>
     assumptions.filter((row) => row.verdict === verdict).map(({ decision }) => decision);
   return {
@@ -111,28 +107,19 @@ export function judgeCalibration(
 
 type Verdict = Omit<CalibratedAssumption, "decision" | "title">;
 
-/** Decisions that a test key could observe but a calibration does not, with the reasons. */
-const GAP_REASONS: ReadonlyMap<number, string> = new Map([[17, "a calibration never provokes a rate limit"]]);
-
-function unobservedVerdict(expectedText: string, missedText?: string): Verdict {
-  const fields = { verdict: "not_observed", expected: expectedText, request: null, answer: null } as const;
-  return missedText === undefined ? fields : { ...fields, missed: missedText };
+function unobservedVerdict(expected: string, missed?: string): Verdict {
+  const verdict = { verdict: "not_observed", expected, request: null, answer: null } as const;
+  return missed === undefined ? verdict : { ...verdict, missed };
 }
 
-type ObservedAnswer = {
-  readonly probe: Probe;
-  readonly check: ProbeCheck;
-  readonly answer: ProbeAnswer | undefined;
-};
-
 function judgeProbes(run: CalibrationRun, { answers, missReasons }: ProbeResults, decision: number): Verdict {
-  const rows: readonly ObservedAnswer[] = PROBES.flatMap((probe) =>
+  const rows = PROBES.flatMap((probe) =>
     probe.checks
       .filter((check) => check.decision === decision)
       .map((check) => ({ probe, check, answer: answers.get(probe.name) })),
   );
-  if (rows.length === 0)
-    return unobservedVerdict(GAP_REASONS.get(decision) ?? "a test key cannot observe it");
+  if (decision === RATE_LIMIT_DECISION) return unobservedVerdict("a calibration never provokes a rate limit");
+  if (rows.length === 0) return unobservedVerdict("a test key cannot observe it");
   const contradictions = rows.filter(
     ({ check, answer }) => answer !== undefined && !check.holds(answer, answers),
   );
@@ -157,6 +144,7 @@ function judgeProbes(run: CalibrationRun, { answers, missReasons }: ProbeResults
   };
 }
 
+const RATE_LIMIT_DECISION = 17;
 const RESENT_REASON = "a create had to be sent twice, and its answer may be a replay";
 
 /** Answer headers that a record keeps, because the interface or a decision relies on them. */
@@ -253,24 +241,25 @@ function normalizeValue(run: CalibrationRun, value: unknown, depth = MAX_SHOWN_D
   );
 }
 
-/** Decisions for which a calibration differs from a record, and decisions that one of the two did not observe. */
-type CalibrationDifferences = { readonly differences: readonly number[]; readonly gaps: readonly number[] };
-
 /**
- * Compares a calibration with a record, by verdict, request and answer. A decision that one of the two did not observe
- * completely counts as missed, not as different. Without a payment in the second calibration, decisions that need a
- * payment are omitted.
+ * The decisions for which a calibration differs from a record in verdict, request or answer, and as gaps the decisions
+ * that one of the two did not observe completely. Without a payment in the calibration, decisions that need a payment
+ * are omitted.
  */
-export function calibrationDifferences(
-  record: Calibration,
-  calibration: Calibration,
-  { hasPayment }: { readonly hasPayment: boolean },
-): CalibrationDifferences {
+export function calibrationDifferences({
+  record,
+  calibration,
+  hasPayment,
+}: {
+  readonly record: Calibration;
+  readonly calibration: Calibration;
+  readonly hasPayment: boolean;
+}) {
   const recordRows = new Map(record.assumptions.map((row) => [row.decision, row]));
   const verdicts = calibration.assumptions
     .filter(({ decision }) => hasPayment || !PAYMENT_JUDGES.has(decision))
     .map((row) => ({ decision: row.decision, result: compareVerdicts(recordRows.get(row.decision), row) }));
-  const decisionsWith = (result: ReturnType<typeof compareVerdicts>): readonly number[] =>
+  const decisionsWith = (result: ReturnType<typeof compareVerdicts>): number[] =>
     verdicts.filter((row) => row.result === result).map(({ decision }) => decision);
   return { differences: decisionsWith("differs"), gaps: decisionsWith("missed") };
 }

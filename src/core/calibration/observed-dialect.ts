@@ -19,8 +19,6 @@ import {
   type ProbeAnswers,
 } from "./probes.ts";
 
-type EventBody = Readonly<Record<string, unknown>>;
-
 /** The names of the service that differ from ours; a name that no answer shows counts as ours. */
 export function observedDialect(answers: ProbeAnswers, payment: PaymentEvidence | undefined): Dialect {
   const status = answers.get("unknown-id")?.status;
@@ -121,7 +119,7 @@ function observedHeaders({ rawHeaders }: ReceivedRequest) {
 
 /** Other names of our fields, found by the form of their values in all events; null for a field that no event has. */
 function observedFields(
-  events: readonly EventBody[],
+  events: readonly ReturnType<typeof eventOf>[],
   eventId: string | undefined,
 ): Record<string, string | null> {
   const ourNames = new Set<string>([...RENAMABLE_EVENT_FIELDS, "livemode"]);

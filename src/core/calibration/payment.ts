@@ -87,13 +87,6 @@ function dataOf(event: Readonly<Record<string, unknown>>): Readonly<Record<strin
   return isRecord(data) ? data : {};
 }
 
-/** The statuses in the events, each once, in the order of their first deliveries. */
-function statusesOf(deliveries: readonly ReceivedRequest[]): readonly unknown[] {
-  return [...new Set(deliveries.map((delivery) => dataOf(eventOf(delivery))["status"]))].filter(
-    (status) => status !== undefined,
-  );
-}
-
 function judgeStates({ deliveries, retrieval }: PaymentEvidence): PaymentVerdict {
   if (retrieval === undefined) return unobservedVerdict("the order could not be retrieved after its payment");
   const status = dataOf(retrieval.body)["status"];
@@ -101,7 +94,9 @@ function judgeStates({ deliveries, retrieval }: PaymentEvidence): PaymentVerdict
   if (status === "expired") return verdictOf(false, "payable for an hour", retrieval);
   if (status !== PAID_STATUS && STATUSES.some((candidate) => candidate === status))
     return unobservedVerdict(`the order was not paid; it is ${String(status)}`);
-  const statusesText = statusesOf(deliveries).join(", ");
+  const statuses = new Set(deliveries.map((delivery) => dataOf(eventOf(delivery))["status"]));
+  statuses.delete(undefined);
+  const statusesText = [...statuses].join(", ");
   const isInOrder = statusesText === "" || /^(?:created, )?pending, succeeded$/.test(statusesText);
   return verdictOf(status === PAID_STATUS && isInOrder, "created, then pending, then succeeded", retrieval);
 }
@@ -135,16 +130,14 @@ function verdictOnSignature(delivery: ReceivedRequest, secrets: readonly string[
   return verifySignature({ rawBody, headers, secrets, now });
 }
 
-/** Whether a delivery has each of the three headers exactly once, under the sandbox's names. */
-function hasHeaders({ rawHeaders }: ReceivedRequest): boolean {
-  return Object.values(DEFAULT_HEADER_NAMES).every((name) => headerValues(rawHeaders, name).length === 1);
-}
-
 function judgeHeaders({ deliveries, secrets }: PaymentEvidence): PaymentVerdict {
   const [lastDelivery] = deliveries.slice(-1);
   if (lastDelivery === undefined) return NO_DELIVERY_VERDICT;
-  const expectedText = `${Object.values(DEFAULT_HEADER_NAMES).join(", ")}, signed within ${DEFAULT_TOLERANCE_SECONDS} s`;
-  const failure = deliveries.find((delivery) => !hasHeaders(delivery));
+  const names = Object.values(DEFAULT_HEADER_NAMES);
+  const expectedText = `${names.join(", ")}, signed within ${DEFAULT_TOLERANCE_SECONDS} s`;
+  const failure = deliveries.find(({ rawHeaders }) =>
+    names.some((name) => headerValues(rawHeaders, name).length !== 1),
+  );
   if (failure !== undefined) return verdictOf(false, expectedText, failure);
   if (secrets.length === 0) return NO_SECRET_VERDICT;
   // A wrong signature may come from another secret, so it proves nothing about the headers.
@@ -188,13 +181,9 @@ function judgeSecret({ deliveries, secrets }: PaymentEvidence): PaymentVerdict {
   );
 }
 
-function queryOf({ target }: ReceivedRequest): URLSearchParams {
-  return new URL(target, "http://localhost").searchParams;
-}
-
 function judgeReturn({ visit }: PaymentEvidence, { id, orderId }: PaidOrder): PaymentVerdict {
   if (visit === undefined) return NO_RETURN_VERDICT;
-  const query = queryOf(visit);
+  const query = new URL(visit.target, "http://localhost").searchParams;
   const holds =
     [...query.keys()].toSorted().join() === "order_id,session_id" &&
     query.get("order_id") === orderId &&

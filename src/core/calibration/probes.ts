@@ -34,7 +34,7 @@ export type ProbeResults = {
 };
 
 /** A statement of a decision that one answer can confirm or contradict. */
-export type ProbeCheck = {
+type ProbeCheck = {
   readonly decision: number;
   readonly expected: string;
   readonly holds: (answer: ProbeAnswer, answers: ProbeAnswers) => boolean;
@@ -42,7 +42,7 @@ export type ProbeCheck = {
   readonly refusal?: ErrorCode;
 };
 
-export type Probe = {
+type Probe = {
   readonly name: string;
   /** The effect of the request, for the user's consent. */
   readonly summary: string;
@@ -317,9 +317,11 @@ export const PROBES: readonly Probe[] = Object.entries(PROBES_BY_NAME).map(([nam
 );
 
 /** Parses an answer; the body is empty if it is not a JSON object. */
-export function parseProbeAnswer({ status, headers, body: text }: ReceivedAnswer): ProbeAnswer {
+export function parseProbeAnswer(
+  answer: Pick<ProbeAnswer, "status" | "headers"> & { readonly body: string },
+  wasResent: boolean,
+): ProbeAnswer {
+  const { status, headers, body: text } = answer;
   const body = parseJson(text);
-  return { status, headers, text, body: isRecord(body) ? body : {} };
+  return { status, headers, text, body: isRecord(body) ? body : {}, ...(wasResent && { wasResent }) };
 }
-
-type ReceivedAnswer = Pick<ProbeAnswer, "status" | "headers"> & { readonly body: string };

@@ -20,23 +20,17 @@ export function conflictsIn(stores: readonly StoreWithoutSecrets[]): PathRefusal
 
 function conflictsInStore(store: StoreWithoutSecrets, path: FieldPath): PathRefusal[] {
   const { prices = [], capabilities = {}, returnOrigins = [], endpoints = [] } = store;
-  const findRepeated = (names: readonly string[], list: FieldPath, ...field: FieldPath): PathRefusal[] =>
+  const findRepeated = (list: FieldPath, field: FieldPath, names: readonly string[]): PathRefusal[] =>
     findRepeatedNames(names.map((name, index) => [[...path, ...list, index, ...field], name]));
   const { paymentMethods = [], currencies = [] } = capabilities;
+  const [priceIds, origins] = [prices.map(({ id }) => id), returnOrigins.map(({ origin }) => origin)];
   const urls = endpoints.map(({ url }) => canonicalUrl(url));
   return [
-    ...findRepeated(
-      prices.map(({ id }) => id),
-      ["prices"],
-      "id",
-    ),
-    ...findRepeated(paymentMethods, ["capabilities", "payment_methods"]),
-    ...findRepeated(currencies, ["capabilities", "currencies"]),
-    ...findRepeated(
-      returnOrigins.map(({ origin }) => origin),
-      ["return_origins"],
-    ),
-    ...findRepeated(urls, ["endpoints"], "url"),
+    ...findRepeated(["prices"], ["id"], priceIds),
+    ...findRepeated(["capabilities", "payment_methods"], [], paymentMethods),
+    ...findRepeated(["capabilities", "currencies"], [], currencies),
+    ...findRepeated(["return_origins"], [], origins),
+    ...findRepeated(["endpoints"], ["url"], urls),
   ];
 }
 

@@ -1,6 +1,5 @@
 import { type Capability, MAX_PRICES } from "../checkout/checkout.ts";
 import { PRICE_TERMS } from "../checkout/price.ts";
-import type { ReturnOrigin } from "../checkout/return-origin.ts";
 import { hashKey } from "../credential.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
@@ -9,25 +8,14 @@ import { canonicalUrl, conflictsIn, findRepeatedNames, type NamedField } from ".
 import { atPath, type FieldPath, type PathRefusal } from "./field.ts";
 import { describeCertificates } from "../webhook/certificates.ts";
 import type { PriceInput, RequestedStore } from "./store-fields.ts";
-import type { ChangeEntry } from "./shapes.ts";
+import type { ChangeEntry, ServedConfig } from "./shapes.ts";
 import type { Price } from "../checkout/shapes.ts";
 
-export type StoreState = {
-  readonly id: string;
-  readonly name: string;
-  readonly merchant: { readonly id: string; readonly name: string };
+type ConfiguredStore = ServedConfig["stores"][number];
+export type StoreState = Omit<ConfiguredStore, "capabilities" | "endpoints"> & {
   readonly capabilities: readonly Capability[];
-  readonly returnOrigins: readonly ReturnOrigin[];
-  readonly prices: readonly Price[];
   /** Endpoints with a URL, without the endpoints of `checkout listen`. */
-  readonly endpoints: readonly {
-    readonly id: string;
-    readonly url: string;
-    readonly events: readonly string[];
-    readonly inOrder: boolean;
-    /** Undefined if the endpoint uses the sandbox's CAs. */
-    readonly ca?: string | undefined;
-  }[];
+  readonly endpoints: readonly (ConfiguredStore["endpoints"][number] & { readonly id: string })[];
   /** Undefined if the secret cannot be decrypted. */
   readonly signingSecret: string | undefined;
 };
@@ -59,8 +47,12 @@ export type PlannedChange = Omit<ChangeEntry, "kind"> &
 
 type PlanOptions = { readonly prune: boolean; readonly targets: TargetPolicy };
 
-/** Maximum number of return origins, and of endpoints, of a store. */
-const MAX_LIST_ITEMS = 20;
+/** The lists of a store and the maximum number of their items, in the order in which they are checked. */
+const LISTS = [
+  { kind: "return_origin", field: "return_origins", maximum: 20 },
+  { kind: "endpoint", field: "endpoints", maximum: 20 },
+  { kind: "price", field: "prices", maximum: MAX_PRICES },
+] as const;
 const DEFAULT_EVENTS = ["*"];
 
 /**
@@ -81,7 +73,10 @@ export function planChanges(
     const context = { ...options, state, currentStore: knownStores.get(store.id), path: ["stores", index] };
     const check = checkStore(store, context);
     if (!check.ok) return check;
-    changes.push(...changesOf(store, context));
+    const storeChanges = changesOf(store, context);
+    const lengthCheck = checkLengths(storeChanges, context.path);
+    if (!lengthCheck.ok) return lengthCheck;
+    changes.push(...storeChanges);
   }
   const fileIds = new Set(requestedStores.map(({ id }) => id));
   const unmanagedStores =
@@ -252,8 +247,8 @@ function endpointChanges(
 
 /** Refuses changes that no plan can make. */
 function checkStore(requestedStore: RequestedStore, context: PlanContext): Outcome<void> {
-  const { currentStore, state, path } = context;
-  const { merchant, signingSecret, apiKeys = [] } = requestedStore;
+  const { currentStore, state, path, targets } = context;
+  const { merchant, signingSecret, apiKeys = [], endpoints = [] } = requestedStore;
   if (currentStore !== undefined && merchant !== undefined && merchant.id !== currentStore.merchant.id)
     return atPath(
       [...path, "merchant", "id"],
@@ -272,34 +267,23 @@ function checkStore(requestedStore: RequestedStore, context: PlanContext): Outco
       : refuseFact("key_of_other_store", { store: knownKey.storeId });
     return atPath([...path, "api_keys", index], refusal);
   }
-  return checkLists(requestedStore, context);
-}
-
-function checkLists(
-  requestedStore: RequestedStore,
-  { currentStore, path, targets, prune }: PlanContext,
-): Outcome<void> {
-  const { returnOrigins = [], endpoints = [], prices = [] } = requestedStore;
   for (const [index, { url, ca }] of endpoints.entries()) {
     const target = parseTarget(url, targets);
     if (!target.ok) return atPath([...path, "endpoints", index, "url"], target);
     const trust = checkCa(url, ca, targets);
     if (!trust.ok) return atPath([...path, "endpoints", index, "ca"], trust);
   }
-  const listsByField = {
-    return_origins: [returnOrigins, currentStore?.returnOrigins ?? []].map((list) =>
-      list.map(({ origin }) => origin),
-    ),
-    endpoints: [endpoints, currentStore?.endpoints ?? []].map((items) =>
-      items.map(({ url }) => canonicalUrl(url)),
-    ),
-    prices: [prices, currentStore?.prices ?? []].map((items) => items.map(({ id }) => id)),
-  };
-  for (const [name, [fileIds = [], knownIds = []]] of Object.entries(listsByField)) {
-    const maximum = name === "prices" ? MAX_PRICES : MAX_LIST_ITEMS;
-    const ids = new Set(prune ? fileIds : [...fileIds, ...knownIds]);
-    if (ids.size <= maximum || ids.size === knownIds.length) continue;
-    return atPath([...path, name], refuseFact("list_too_long", { most: maximum, count: ids.size }));
+  return accept(undefined);
+}
+
+/** Refuses a list that the changes make too long. A list that keeps its length may be too long already. */
+function checkLengths(changes: readonly PlannedChange[], path: FieldPath): Outcome<void> {
+  for (const { kind, field, maximum } of LISTS) {
+    const actions = changes.filter((change) => change.kind === kind).map(({ action }) => action);
+    const count = actions.filter((action) => action !== "remove").length;
+    const knownCount = actions.filter((action) => action !== "add").length;
+    if (count > maximum && count !== knownCount)
+      return atPath([...path, field], refuseFact("list_too_long", { most: maximum, count }));
   }
   return accept(undefined);
 }

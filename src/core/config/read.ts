@@ -49,18 +49,18 @@ export function parseConfig(text: string): Outcome<ParsedConfig, readonly Config
   const [error] = errors;
   if (tree === undefined || error !== undefined) {
     const { error: code, offset } = error ?? { error: 4, offset: 0 };
-    return refuseWith([
-      { field: "", message: SYNTAX_TEXTS[code] ?? "this is not JSON", ...positionAt(source, offset) },
-    ]);
+    const fault = faultOfField([], SYNTAX_TEXTS[code] ?? "this is not JSON");
+    return refuseWith([faultAt(source, offset, fault)]);
   }
-  const locate = (fault: FieldFault): ConfigFault => locateFault(source, tree, fault);
+  const locate = (fault: FieldFault): ConfigFault => faultAt(source, nodeOf(tree, fault).offset, fault);
   const secretFaults = nodesOf(tree)
     .filter(({ type, value }) => type === "string" && containsSecret(String(value)))
-    .map((node) => faultOf(source, node, redactedPath(node), SECRET_IN_FILE));
+    .map((node) => faultAt(source, node.offset, faultOfField(redactedPath(node), SECRET_IN_FILE)));
   if (secretFaults.length > 0) return refuseWith(secretFaults);
-  const duplicateFaults = findDuplicateKeys(tree).map((node) =>
-    faultOf(source, node, getNodePath(node), `${printableLiteral(node.value)} appears twice in this object`),
-  );
+  const duplicateFaults = findDuplicateKeys(tree).map((node) => {
+    const reason = `${printableLiteral(node.value)} appears twice in this object`;
+    return faultAt(source, node.offset, faultOfField(getNodePath(node), reason));
+  });
   if (duplicateFaults.length > 0) return refuseWith(duplicateFaults);
   const result = wireSchema(configFile).safeParse(getNodeValue(tree));
   if (!result.success)
@@ -99,20 +99,15 @@ const TOKEN_KINDS = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket:
 /** Refuses texts that are too long, or too deep for the recursive parser. */
 function limitFault(text: string): ConfigFault | undefined {
   if (text.length > MAX_FILE_LENGTH)
-    return {
-      field: "",
-      line: 1,
-      column: 1,
-      message: `the file may have at most ${MAX_FILE_LENGTH} characters`,
-    };
+    return faultAt(text, 0, faultOfField([], `the file may have at most ${MAX_FILE_LENGTH} characters`));
   const scanner = createScanner(text, true);
   let depth = 0;
   for (let token: number = scanner.scan(); token !== TOKEN_KINDS.end; token = scanner.scan()) {
     if (token === TOKEN_KINDS.openBrace || token === TOKEN_KINDS.openBracket) depth += 1;
     if (token === TOKEN_KINDS.closeBrace || token === TOKEN_KINDS.closeBracket) depth -= 1;
     if (depth > MAX_DEPTH) {
-      const position = positionAt(text, scanner.getTokenOffset());
-      return { field: "", message: `the file may have at most ${MAX_DEPTH} levels`, ...position };
+      const fault = faultOfField([], `the file may have at most ${MAX_DEPTH} levels`);
+      return faultAt(text, scanner.getTokenOffset(), fault);
     }
   }
   return undefined;
@@ -176,12 +171,11 @@ function unwrapSchema(schema: z.core.$ZodType | undefined): z.core.$ZodType | un
   return schema;
 }
 
-/** Locates a fault at the field's value; for an unknown field at its key, for a missing field at its object. */
-function locateFault(text: string, tree: Node, { path, why, message, isUnknown }: FieldFault): ConfigFault {
+/** The node of a fault: the field's value; for an unknown field its key, for a missing field its object. */
+function nodeOf(tree: Node, { path, isUnknown }: FieldFault): Node {
   const foundNode = findNodeAtLocation(tree, [...path]);
   const key = foundNode?.parent?.type === "property" ? foundNode.parent.children?.[0] : undefined;
-  const node = (isUnknown === true ? key : undefined) ?? foundNode ?? parentNode(tree, path);
-  return { field: fieldText(path), why, message, ...positionAt(text, node.offset) };
+  return (isUnknown === true ? key : undefined) ?? foundNode ?? parentNode(tree, path);
 }
 
 /** The innermost object or list in which a field is missing. */
@@ -191,14 +185,10 @@ function parentNode(tree: Node, path: FieldPath): Node {
   return findNodeAtLocation(tree, parentPath) ?? parentNode(tree, parentPath);
 }
 
-function faultOf(text: string, node: Node, path: FieldPath, reason: string): ConfigFault {
-  const { message } = faultOfField(path, reason);
-  return { field: fieldText(path), why: reason, message, ...positionAt(text, node.offset) };
-}
-
-function positionAt(text: string, offset: number): Pick<ConfigFault, "line" | "column"> {
+function faultAt(text: string, offset: number, { path, why, message }: FieldFault): ConfigFault {
   const lines = text.slice(0, offset).split(/\r\n|\r|\n/);
-  return { line: lines.length, column: (lines.at(-1) ?? "").length + 1 };
+  const position = { line: lines.length, column: (lines.at(-1) ?? "").length + 1 };
+  return { field: fieldText(path), why, message, ...position };
 }
 
 function nodesOf(node: Node): Node[] {

@@ -20,31 +20,23 @@ export function resolveStores(
   { stores = [] }: ConfigFile,
   { env, readCertificates }: ValueSources,
 ): Outcome<readonly RequestedStore[], readonly FieldFault[]> {
-  const certificateResults = stores.map(({ endpoints = [] }) =>
-    endpoints.map(({ ca }) => certificatesOf(ca, readCertificates)),
-  );
-  const faults = stores.flatMap((store, storeIndex) => [
-    ...secretFaults(store, ["stores", storeIndex], env),
-    ...(certificateResults[storeIndex] ?? []).flatMap((ca, index) =>
-      ca.ok ? [] : [faultOfField(["stores", storeIndex, "endpoints", index, "ca"], ca.refusal)],
-    ),
-  ]);
-  if (faults.length > 0) return { ok: false, refusal: faults };
-  return accept(
-    stores.map(({ apiKeys, signingSecret, endpoints, ...store }, storeIndex) => ({
+  const faults: FieldFault[] = [];
+  const resolvedStores = stores.map(({ apiKeys, signingSecret, endpoints, ...store }, storeIndex) => {
+    const path = ["stores", storeIndex];
+    faults.push(...secretFaults({ apiKeys, signingSecret }, path, env));
+    const resolvedEndpoints = endpoints?.map((endpoint, index) => {
+      const ca = certificatesOf(endpoint.ca, readCertificates);
+      if (!ca.ok) faults.push(faultOfField([...path, "endpoints", index, "ca"], ca.refusal));
+      return { ...endpoint, ca: ca.ok ? ca.value : undefined };
+    });
+    return {
       ...store,
-      ...(endpoints === undefined
-        ? {}
-        : {
-            endpoints: endpoints.map((endpoint, index) => {
-              const ca = certificateResults[storeIndex]?.[index];
-              return { ...endpoint, ca: ca?.ok === true ? ca.value : undefined };
-            }),
-          }),
-      ...(apiKeys === undefined ? {} : { apiKeys: apiKeys.map((key) => valueOfVariable(key.env, env)) }),
-      ...(signingSecret === undefined ? {} : { signingSecret: valueOfVariable(signingSecret.env, env) }),
-    })),
-  );
+      ...(resolvedEndpoints && { endpoints: resolvedEndpoints }),
+      ...(apiKeys && { apiKeys: apiKeys.map((key) => valueOfVariable(key.env, env)) }),
+      ...(signingSecret && { signingSecret: valueOfVariable(signingSecret.env, env) }),
+    };
+  });
+  return faults.length > 0 ? { ok: false, refusal: faults } : accept(resolvedStores);
 }
 
 /** The variable of a target's API key: CHECKOUT_TARGET_STAGING_API_KEY for `staging` (decision 85). */
@@ -86,7 +78,7 @@ function certificatesOf(
 }
 
 function secretFaults(
-  { apiKeys = [], signingSecret }: StoreInFile,
+  { apiKeys = [], signingSecret }: Pick<StoreInFile, "apiKeys" | "signingSecret">,
   path: FieldPath,
   env: Variables,
 ): FieldFault[] {

@@ -35,60 +35,37 @@ export type FileValueOf<Name extends KindName> = KindValues[Name][2];
 /** The unit at the end of the name under which a running sandbox reports a setting. */
 export type UnitOf<Name extends KindName> = Name extends "duration" | "timeout" | "schedule" ? "Ms" : "";
 
+/** How the values of a kind are converted. Default: without a unit, unchanged, and shown as they are. */
 type KindCodec<Name extends KindName> = {
-  readonly unit: UnitOf<Name>;
+  readonly unit?: UnitOf<Name>;
   /** The value as a running sandbox reports it: a missing list as empty, a missing text as null. */
-  readonly serve: (value: ValueOf<Name> | undefined) => ServedValueOf<Name> | undefined;
-  readonly read: (served: ServedValueOf<Name>) => ValueOf<Name> | undefined;
-  readonly format: (served: ServedValueOf<Name>) => string;
+  readonly serve?: (value: ValueOf<Name> | undefined) => ServedValueOf<Name> | undefined;
+  readonly read?: (served: ServedValueOf<Name>) => ValueOf<Name> | undefined;
+  readonly format?: (served: ServedValueOf<Name>) => string;
 };
 
 export const NO_VALUE_TEXT = "none";
 
-const DURATION_CODEC = {
-  unit: "Ms",
-  serve: identity<number>,
-  read: identity<number>,
-  format: durationText,
-} as const;
-const LIST_CODEC = {
-  unit: "",
-  serve: (values: readonly string[] = []) => values,
-  read: identity<readonly string[]>,
-  format: listText,
-} as const;
+const DURATION_CODEC = { unit: "Ms", format: durationText } as const;
+const LIST_CODEC = { serve: (values: readonly string[] = []) => values, format: listText };
 
 export const KIND_CODECS: { readonly [Name in KindName]: KindCodec<Name> } = {
-  integer: { unit: "", serve: identity<number>, read: identity<number>, format: String },
+  integer: {},
   duration: DURATION_CODEC,
   timeout: DURATION_CODEC,
   rate: {
-    unit: "",
     serve: (value) => (value === undefined ? undefined : rateLimitText(value)),
     read: parseRateLimitText,
-    format: identity<string>,
   },
-  schedule: {
-    unit: "Ms",
-    serve: identity<DeliverySchedule>,
-    read: identity<DeliverySchedule>,
-    format: scheduleText,
-  },
+  schedule: { unit: "Ms", format: scheduleText },
   hosts: LIST_CODEC,
   texts: LIST_CODEC,
   text: {
-    unit: "",
     serve: (value) => value ?? null,
     read: (setting) => setting ?? undefined,
     format: (setting) => setting ?? NO_VALUE_TEXT,
   },
 };
-
-function identity<Value>(value: Value): Value;
-function identity<Value>(value: Value | undefined): Value | undefined;
-function identity<Value>(value: Value): Value {
-  return value;
-}
 
 /** A list as text, sorted and without duplicates. */
 function listText(values: readonly string[]): string {

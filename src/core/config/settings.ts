@@ -207,24 +207,21 @@ type AnySetting = Setting &
 
 /** All settings with the codecs of their values, in the order of the file. */
 export const ALL_SETTINGS: readonly AnySetting[] = Object.entries<Setting>(SETTINGS).map(([name, row]) => {
-  const codec: AnyCodec = KIND_CODECS[row.kind.kind];
+  const kindCodec: Partial<AnyCodec> = KIND_CODECS[row.kind.kind];
+  const codec: AnyCodec = { unit: "", serve: identity, read: identity, format: String, ...kindCodec };
   const option = camelCase(row.flags.slice(2, row.flags.indexOf(" ")).replaceAll("-", "_"));
   const servedName = `${name}${codec.unit}` as keyof ServedSettings;
   const names = { name: name as SettingName, option, servedName };
   return Object.assign(names, row, codec);
 });
 
+function identity(value: unknown): unknown {
+  return value;
+}
+
 export const KIT_SETTING_NAMES = ALL_SETTINGS.flatMap(({ name, isInKit }) =>
   isInKit === true ? [name as KitSettingName] : [],
 );
-
-/** A requested setting that differs from the running sandbox, with both values as text. */
-type DifferentSetting = {
-  readonly field: SettingName;
-  readonly option: string;
-  readonly requested: string;
-  readonly live: string;
-};
 
 /** The settings that a sandbox with these options and this port reports, with defaults for missing options. */
 export function servedSettingsOf(options: SettingOptions & { readonly port: number }): ServedSettings {
@@ -236,11 +233,8 @@ export function servedSettingsOf(options: SettingOptions & { readonly port: numb
   return Object.fromEntries(entries) as ServedSettings;
 }
 
-/** The requested settings that differ in a running sandbox. Settings that were not requested are not compared. */
-export function findDifferentSettings(
-  requestedSettings: SandboxSettings,
-  settings: ServedSettings,
-): readonly DifferentSetting[] {
+/** The requested settings that differ in a running sandbox, with both values as text; others are not compared. */
+export function findDifferentSettings(requestedSettings: SandboxSettings, settings: ServedSettings) {
   return ALL_SETTINGS.flatMap((setting) => {
     const { name, option, serve, format } = setting;
     const value = requestedSettings[name];
@@ -262,9 +256,7 @@ export function selectChangedSettings(settings: ServedSettings): SandboxSettings
 }
 
 /** Every setting of a running sandbox as text, with its option and whether it is the default. */
-export function servedSettingTexts(
-  settings: ServedSettings,
-): readonly Readonly<{ name: SettingName; option: string; text: string; isDefault: boolean }>[] {
+export function servedSettingTexts(settings: ServedSettings) {
   return ALL_SETTINGS.map((setting) => ({
     name: setting.name,
     option: setting.flags.slice(0, setting.flags.indexOf(" ")),

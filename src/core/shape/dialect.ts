@@ -71,17 +71,7 @@ export function readEventIn(
   return hasField(dialect, "event_id") ? event : { event_id: eventId, ...event };
 }
 
-/** A body as the service sends it, with fields changed; `change` reads and returns our names. */
-export function changeEventIn(
-  dialect: Dialect | undefined,
-  body: string,
-  change: (event: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>,
-): string {
-  const event = readEventIn(dialect, parseJson(body), undefined);
-  const fields = isRecord(event) ? event : {};
-  return eventBodyIn(dialect, JSON.stringify({ ...fields, ...change(fields) }));
-}
-
+/** Whether the body of an event has the field. */
 export function hasField(dialect: Dialect | undefined, field: string): boolean {
   return dialect?.event_fields?.[field] !== null;
 }

@@ -40,12 +40,13 @@ export function differencesOn(dialect: Dialect | undefined, decision: number): r
   );
 }
 
-/** The differences between a dialect's deliveries and ours. */
-export function deliveryDifferences(dialect: Dialect): readonly string[] {
-  return [12, 11].flatMap((decision) => differencesOn(dialect, decision));
+/** The differences between a dialect and our choices, by default in all decisions, as one text. */
+export function differencesText(
+  dialect: Dialect,
+  decisions = Object.keys(NAMES_BY_DECISION).map(Number),
+): string {
+  return decisions.flatMap((decision) => differencesOn(dialect, decision)).join(", ");
 }
-export function differencesLine(dialect: Dialect): string {
-  return Object.keys(NAMES_BY_DECISION)
-    .flatMap((decision) => differencesOn(dialect, Number(decision)))
-    .join(", ");
-}
+
+/** The decisions on deliveries. */
+export const DELIVERY_DECISIONS = [12, 11];

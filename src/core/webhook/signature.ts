@@ -1,6 +1,7 @@
 // The signed content, the key, and the reasons for refusing a signature. The whole request:
 // core/webhook/delivery-request.ts. The likely cause of a refusal: core/webhook/diagnosis/causes.ts.
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { headerPairs } from "../network/headers.ts";
 import { plainSignatures, signatureHeader, type Dialect } from "../shape/dialect.ts";
 import { printableLiteral } from "../text.ts";
 import type {
@@ -27,14 +28,14 @@ export const DEFAULT_HEADER_NAMES: HeaderNames = {
 };
 
 export const HEADER_KINDS = ["eventId", "timestamp", "signature"] as const;
-export function headerNamesIn(dialect: Dialect | undefined): HeaderNames {
-  if (dialect?.headers === undefined) return DEFAULT_HEADER_NAMES;
-  const { event_id: eventId, timestamp, signature } = dialect.headers;
-  return {
-    eventId: eventId ?? DEFAULT_HEADER_NAMES.eventId,
-    timestamp: timestamp ?? DEFAULT_HEADER_NAMES.timestamp,
-    signature: signature ?? DEFAULT_HEADER_NAMES.signature,
-  };
+export function headerNamesIn({ headers = {} }: Dialect = {}): HeaderNames {
+  const ours = DEFAULT_HEADER_NAMES;
+  const {
+    event_id: eventId = ours.eventId,
+    timestamp = ours.timestamp,
+    signature = ours.signature,
+  } = headers;
+  return { eventId, timestamp, signature };
 }
 
 /** A dialect with these header names in place of its own. Throws a TypeError without all of them. */
@@ -144,7 +145,8 @@ export function verifySignature(options: VerifyInput): SignatureVerdict {
 /** All values of a header. Names are compared case-insensitively. */
 export function headerValues(headers: WebhookHeaders, name: string): readonly string[] {
   const lines = linesOf(headers, name) ?? [];
-  return lines.filter(([key]) => isSameName(key, name)).flatMap(([, value]) => value ?? []);
+  const isNamed = ([key]: HeaderLine): boolean => key.toLowerCase() === name.toLowerCase();
+  return lines.filter(isNamed).flatMap(([, value]) => value ?? []);
 }
 
 /** The bytes of a body; undefined for a parsed body, whose original bytes are lost. */
@@ -153,7 +155,8 @@ export function bytesOf(rawBody: unknown): Uint8Array | undefined {
   // Not instanceof: test runners use several realms, each with its own Uint8Array.
   if (ArrayBuffer.isView(rawBody))
     return new Uint8Array(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength);
-  return tagOf(rawBody) === "[object ArrayBuffer]" ? new Uint8Array(rawBody as ArrayBuffer) : undefined;
+  const tag = Object.prototype.toString.call(rawBody);
+  return tag === "[object ArrayBuffer]" ? new Uint8Array(rawBody as ArrayBuffer) : undefined;
 }
 
 /** Why a text cannot be a signing secret; undefined if it can. The message never contains the text. */
@@ -267,9 +270,7 @@ function isSigned(secrets: readonly string[], digests: readonly string[], conten
 function linesOf(headers: unknown, name: string): readonly HeaderLine[] | undefined {
   if (typeof headers !== "object" || headers === null || "then" in headers) return undefined;
   if (Array.isArray(headers) && headers.every((header) => typeof header === "string"))
-    return headers.flatMap((value, index) =>
-      index % 2 === 1 ? [[headers[index - 1] ?? "", value] as const] : [],
-    );
+    return headerPairs(headers);
   // Includes a Map and the Headers of Fetch. Reading by name would find only one spelling.
   if (isIterable(headers)) {
     const lines = Array.from(headers);
@@ -289,12 +290,4 @@ function isLine(line: unknown): line is HeaderLine {
 
 function isIterable(value: object): value is Iterable<unknown> {
   return Symbol.iterator in value && typeof value[Symbol.iterator] === "function";
-}
-
-function tagOf(value: unknown): string {
-  return Object.prototype.toString.call(value);
-}
-
-function isSameName(left: string, right: string): boolean {
-  return left.toLowerCase() === right.toLowerCase();
 }

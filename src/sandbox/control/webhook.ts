@@ -17,7 +17,7 @@ import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Delivery, DeliveryFilter } from "../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
 import { eventBodyIn } from "../../core/shape/dialect.ts";
-import { findEndpoint } from "../with-store.ts";
+import { findEndpoint, withEndpoint } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 import {
   addEndpoint,
@@ -26,9 +26,9 @@ import {
   removeEndpoint,
   rotateSecret,
   setEndpointState,
-  showSecrets,
   testEndpoint,
 } from "../webhook/endpoints.ts";
+import { endpointSecrets } from "../webhook/endpoint-secrets.ts";
 import { replayEvent, replayFailed, retryDeliveries } from "../webhook/replays.ts";
 import type { OperationContext, HandlersOf } from "./handler.ts";
 import { pollUntil } from "../runtime/write-signals.ts";
@@ -78,12 +78,14 @@ export const webhookHandlers = {
     if (action === "leave" && outcome.ok) context.relay.endOthers(storeId);
     return outcome.ok ? accept(currentEndpoint(context, outcome.value)) : outcome;
   },
-  showSecret: async (context, { storeId, id }) =>
-    mapValue(await showSecrets(context, { storeId, endpointId: id }), (secrets) => ({
-      ...secrets,
-      storeTime: storeTimeIfMoved(context, storeId),
-      dialect: context.store.stores.dialect(storeId),
-    })),
+  showSecret: (context, { storeId, id }) =>
+    withEndpoint(context, { storeId, endpointId: id }, (endpoint, now) =>
+      accept({
+        ...endpointSecrets(context, endpoint, now),
+        storeTime: storeTimeIfMoved(context, storeId),
+        dialect: context.store.stores.dialect(storeId),
+      }),
+    ),
   rotateSecret: (context, { storeId, id, body: { overlapMs = DEFAULT_OVERLAP_MS } }) =>
     rotateSecret(context, { storeId, endpointId: id }, overlapMs),
   testEndpoint: async (context, { storeId, id }) =>
@@ -139,7 +141,7 @@ export const webhookHandlers = {
     return accept({
       ...eventEntry(event.value),
       ...(dialect && { sentBody: eventBodyIn(dialect, event.value.body) }),
-      deliveries: listDeliveries(store, { storeId, eventId: id }),
+      deliveries: listDeliveries(store, { storeId, eventId: id, limit: DEFAULT_LIMIT }),
     });
   },
   replayEvent: async (context, { storeId, id, body }) =>
@@ -233,15 +235,8 @@ function awaitItems<Found>(
   return pollUntil(context, { storeId, waitMs }, { read, isEnough: (items) => items.length > 0 });
 }
 
-function listDeliveries(
-  store: ServiceContext["store"],
-  query: Pick<DeliveryFilter, "storeId"> & RequestOf<"listDeliveries">,
-): DeliveryEntry[] {
-  const { storeId, endpointId = null, eventId = null, checkoutId = null, state = null } = query;
-  const { orderId, before, limit = DEFAULT_LIMIT } = query;
-  return store.deliveries
-    .list({ storeId, endpointId, eventId, checkoutId, orderId, state, limit, before })
-    .map((delivery) => deliveryEntry(store, delivery));
+function listDeliveries(store: ServiceContext["store"], filter: DeliveryFilter): DeliveryEntry[] {
+  return store.deliveries.list(filter).map((delivery) => deliveryEntry(store, delivery));
 }
 
 function deliveryEntry(store: ServiceContext["store"], delivery: Delivery): DeliveryEntry {

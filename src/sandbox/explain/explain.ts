@@ -246,8 +246,9 @@ function readCheckout(context: ExplainContext, { checkout, attempts, lateResults
   const { store } = context;
   const { id, status, expiresAt } = checkout;
   const deliveries = store.deliveries
-    .ofCheckout(id, MAX_STORY_ITEMS)
-    .map((delivery) => readDelivery(context, delivery));
+    .list({ storeId: checkout.storeId, checkoutId: id, limit: MAX_STORY_ITEMS })
+    .map((delivery) => readDelivery(context, delivery))
+    .toReversed();
   const [views, events] = [store.pageViews.of(id), store.events.of(id)];
   const settlement = scheduledSettlement(context, checkout);
   const dueItems = [
@@ -291,9 +292,8 @@ function explainEventById({ context, storeId, id }: ExplainQuery): Explanation |
   const { store } = context;
   const event = store.events.find(id);
   if (event?.storeId !== storeId) return undefined;
-  const noFilter = { endpointId: null, checkoutId: null, state: null };
   const deliveries = store.deliveries
-    .list({ ...noFilter, storeId, eventId: id, limit: MAX_STORY_ITEMS })
+    .list({ storeId, eventId: id, limit: MAX_STORY_ITEMS })
     .map((delivery) => readDelivery(context, delivery));
   return explainEvent(event, deliveries.toReversed(), storeTime(context, storeId));
 }

@@ -83,15 +83,14 @@ function pathOfId({ store, requests }: FindContext, storeId: string, id: string)
 /** The page for a short id, as tables in the terminal show it; undefined if several of the newest objects have that end. */
 function pathOfEnding(context: FindContext, storeId: string, ending: string): string | undefined {
   const { store, requests } = context;
-  const noFilter = { checkoutId: null, limit: MAX_SEARCHED_IDS };
+  const limit = MAX_SEARCHED_IDS;
   const lists = store.checkoutLists;
-  const anyDelivery = { ...noFilter, storeId, endpointId: null, eventId: null, state: null };
   const ids = [
     ...lists.at(lists.endingIn(storeId, ending)),
     ...store.endpoints.of(storeId),
-    ...store.events.latest({ ...noFilter, storeId, type: null }),
-    ...store.deliveries.list(anyDelivery),
-    ...requests.search(storeId, { limit: MAX_SEARCHED_IDS }).hits.map(({ requestId: id }) => ({ id })),
+    ...store.events.latest({ storeId, type: null, checkoutId: null, limit }),
+    ...store.deliveries.list({ storeId, limit }),
+    ...requests.search(storeId, { limit }).hits.map(({ requestId: id }) => ({ id })),
   ].flatMap(({ id }) => (id.endsWith(ending) ? [id] : []));
   const [onlyId, ...otherIds] = new Set(ids);
   return onlyId === undefined || otherIds.length > 0 ? undefined : pathOfId(context, storeId, onlyId);

@@ -51,11 +51,10 @@ function countDueByEndpoint(context: DispatchContext, storeId: string): Readonly
 function collectAttempts(
   listeners: Set<(attempt: FinishedAttempt) => void>,
   expectedCounts: ReadonlyMap<string, number>,
-): { readonly completion: Promise<void>; readonly end: () => readonly FinishedAttemptEntry[] } {
+) {
   const remainingCounts = new Map(expectedCounts);
   const attempts: FinishedAttempt[] = [];
-  let resolveComplete = (): void => undefined;
-  const completion = new Promise<void>((resolve) => (resolveComplete = resolve));
+  const { promise: completion, resolve: resolveComplete } = Promise.withResolvers<void>();
   const listen = (attempt: FinishedAttempt): void => {
     const { endpointId } = attempt.entry;
     const count = remainingCounts.get(endpointId);

@@ -32,9 +32,6 @@ type EndpointQueue = {
   isFull: boolean;
 };
 
-/** The recorded results, the number of attempts that had ended, and the next attempts to be sent. */
-type Round = StartedAttempts & { readonly finished: readonly FinishedAttempt[]; readonly endedCount: number };
-
 /** Delay after a failure, such as a locked database, in milliseconds. */
 const RETRY_DELAY_MS = 1000;
 /** After this number of event loop iterations without an ended attempt, about 0.2 ms, no end is expected soon. */
@@ -69,7 +66,8 @@ export function createEndpointQueues(
 
   /** Records the results of an endpoint's attempts and starts the next attempts, in one transaction. */
   async function deliverDue(endpointId: string): Promise<void> {
-    const queue = queues.get(endpointId) ?? newQueue();
+    const newQueue: EndpointQueue = { posts: new Set(), results: [], ordinals: new Map(), isFull: false };
+    const queue = queues.get(endpointId) ?? newQueue;
     queues.set(endpointId, queue);
     if (queue.isFull && queue.results.length === 0) return;
     const expect = (realTime: number): void => alarm.expect(endpointId, realTime);
@@ -136,10 +134,6 @@ async function awaitAnyEnd(
   return attempts.length > 0;
 }
 
-function newQueue(): EndpointQueue {
-  return { posts: new Set(), results: [], ordinals: new Map(), isFull: false };
-}
-
 /** Removes the first `count` attempts that have ended. */
 function dropResults({ results, ordinals }: EndpointQueue, count: number): void {
   for (const { ordinal, attempt } of results.splice(0, count))
@@ -167,7 +161,7 @@ async function recordAndTake(
     readonly isStopped: () => boolean;
     readonly report: (error: unknown) => void;
   },
-): Promise<Round> {
+): Promise<StartedAttempts & { readonly finished: readonly FinishedAttempt[]; readonly endedCount: number }> {
   const { store, world } = context;
   if (queue.results.length > 0) await awaitOtherEnds(world, queue);
   for (;;) {

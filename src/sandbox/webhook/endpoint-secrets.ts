@@ -21,27 +21,21 @@ export function endpointSecrets(
     : decryptSecrets(ownSecrets, { at: now, masterKey });
 }
 
-/** The secrets with which an endpoint signed at a past moment of its store's clock. */
-export type SecretsAtTime = EndpointSecrets & {
-  readonly owner: "endpoint" | "store";
-  /** Whether a secret began or ended at exactly that moment, so that it is unknown which secrets signed. */
-  readonly isUncertain: boolean;
-};
-
-/** The secrets at a time of the store's clock, even if the endpoint was removed since. */
+/**
+ * The secrets with which an endpoint signed at a past moment of its store's clock, even if it was removed since.
+ * `isUncertain`: a secret began or ended at exactly that moment, so that it is unknown which secrets signed.
+ */
 export function endpointSecretsAt(
   { store, masterKey }: SecretsContext,
   endpoint: Pick<Endpoint, "id" | "storeId">,
   at: number,
-): SecretsAtTime {
+) {
   const allSecrets = store.signingSecrets.ofEndpoint(endpoint.id);
   const isUncertain = allSecrets.some(({ createdAt, retiredAt }) => createdAt === at || retiredAt === at);
   const earlierSecrets = allSecrets.filter(({ createdAt }) => createdAt <= at);
-  const { inForce, retired } =
-    earlierSecrets.length === 0
-      ? secretOfStore({ store, masterKey }, endpoint.storeId)
-      : decryptSecrets(earlierSecrets, { at, masterKey });
-  return { inForce, retired, owner: earlierSecrets.length === 0 ? "store" : "endpoint", isUncertain };
+  return earlierSecrets.length === 0
+    ? ({ ...secretOfStore({ store, masterKey }, endpoint.storeId), owner: "store", isUncertain } as const)
+    : ({ ...decryptSecrets(earlierSecrets, { at, masterKey }), owner: "endpoint", isUncertain } as const);
 }
 
 export function countEndpointsWithOwnSecret(

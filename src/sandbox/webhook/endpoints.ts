@@ -143,11 +143,6 @@ export function removeEndpoint(context: EndpointsContext, ref: EndpointRef): Pro
   });
 }
 
-/** The signing secrets of an endpoint. Refuses with `not_found`. */
-export function showSecrets(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<EndpointSecrets>> {
-  return withEndpoint(context, ref, (endpoint, now) => accept(endpointSecrets(context, endpoint, now)));
-}
-
 /** Replaces the secret; during the overlap, the old secret also signs (decision 12). Refuses with `not_found`. */
 export function rotateSecret(
   context: EndpointsContext,
@@ -191,15 +186,13 @@ function eventsSince(
   if (since === undefined) return accept([]);
   const event = "eventId" in since ? findEvent(store, storeId, since.eventId) : undefined;
   if (event?.ok === false) return event;
-  const from = "at" in since ? since.at : 0;
-  const limit = MAX_REPLAYED_EVENTS + 1;
   const events = store.events.after({
     storeId,
     after: event?.value.position ?? 0,
-    from,
+    from: "at" in since ? since.at : 0,
     type: null,
     checkoutId: null,
-    limit,
+    limit: MAX_REPLAYED_EVENTS + 1,
   });
   if (events.length <= MAX_REPLAYED_EVENTS) return accept(events);
   return refuseFact("too_many_events", { most: MAX_REPLAYED_EVENTS });

@@ -1,8 +1,7 @@
 // Deliveries on request: replays of events, and retries before their time. The attempts of the schedule:
 // sandbox/webhook/take-due.ts.
-import type { Hold } from "../../core/webhook/hold.ts";
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import { effectiveEndpoint, reasonOf, type Endpoint } from "../../core/webhook/endpoint.ts";
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
@@ -66,26 +65,14 @@ export function replayFailed(
   { since, endpointId }: { readonly since: number; readonly endpointId?: string | undefined },
 ): Promise<Outcome<{ readonly replayed: number; readonly retried: number; readonly more: boolean }>> {
   return withStore(context, storeId, (store, now) => {
-    const target = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
-    if (target?.ok === false) return target;
-    if (target?.value.state === "disabled") return refuseDisabled(target.value);
-    const hold = context.holdOf(storeId);
-    if (hold !== undefined) return refuseHold(hold);
-    const endpoints = target === undefined ? store.endpoints.of(storeId) : [target.value];
+    const endpoints = requestedEndpoints(context, storeId, endpointId);
+    if (!endpoints.ok) return endpoints;
+    const retries = retryEndpoints(context, endpoints.value, { orderId: null, since, minTries: 1, now });
     let remainingCount = MAX_REPLAYS;
-    let retriedCount = 0;
-    let hasMore = false;
-    for (const endpoint of endpoints.filter(({ state }) => state !== "disabled")) {
-      const isEnabled = endpoint.state === "enabled";
-      const replayFilter = { endpoint, orderId: null, since, minTries: 1 };
-      const waitingRetries = isEnabled ? retryEndpoint(context, replayFilter, now) : NO_RETRIES;
-      retriedCount += waitingRetries.retried;
-      hasMore ||= waitingRetries.more;
-      const failedEventIds = store.deliveryHealth.failedEventIds({
-        endpointId: endpoint.id,
-        since,
-        limit: remainingCount + 1,
-      });
+    let hasMore = retries.more;
+    for (const endpoint of endpoints.value.filter(({ state }) => state !== "disabled")) {
+      const filter = { endpointId: endpoint.id, since, limit: remainingCount + 1 };
+      const failedEventIds = store.deliveryHealth.failedEventIds(filter);
       hasMore ||= failedEventIds.length > remainingCount;
       for (const eventId of failedEventIds.slice(0, remainingCount).toReversed()) {
         const event = findEvent(store, storeId, eventId);
@@ -94,7 +81,7 @@ export function replayFailed(
       }
       remainingCount -= Math.min(remainingCount, failedEventIds.length);
     }
-    return accept({ replayed: MAX_REPLAYS - remainingCount, retried: retriedCount, more: hasMore });
+    return accept({ replayed: MAX_REPLAYS - remainingCount, retried: retries.retried, more: hasMore });
   });
 }
 
@@ -102,41 +89,50 @@ export function replayFailed(
 export function retryDeliveries(
   context: RetriesContext,
   storeId: string,
-  { endpointId, orderId: onlyOrderId }: RequestOf<"retryDeliveries">,
+  { endpointId, orderId }: RequestOf<"retryDeliveries">,
 ): Promise<Outcome<AnswerOf<"retryDeliveries">>> {
-  const orderId = onlyOrderId ?? null;
   return withStore(context, storeId, (store, now) => {
     const target = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
-    if (target?.ok === false) return target;
-    if (target?.value.state === "disabled") return refuseDisabled(target.value);
-    if (target?.value.state === "paused") return refusePaused(target.value);
-    const hold = context.holdOf(storeId);
-    if (hold !== undefined) return refuseHold(hold);
-    const endpoints = target === undefined ? store.endpoints.of(storeId) : [target.value];
-    const retries = endpoints
-      .filter(({ state }) => state === "enabled")
-      .map((endpoint) => retryEndpoint(context, { endpoint, orderId, since: 0, minTries: 0 }, now));
-    return accept({
-      retried: retries.reduce((sum, { retried }) => sum + retried, 0),
-      more: retries.some(({ more }) => more),
-    });
+    if (target?.ok === true && target.value.state === "paused") return refusePaused(target.value);
+    return mapValue(requestedEndpoints(context, storeId, endpointId), (endpoints) =>
+      retryEndpoints(context, endpoints, { orderId: orderId ?? null, since: 0, minTries: 0, now }),
+    );
   });
 }
 
-const NO_RETRIES: AnswerOf<"retryDeliveries"> = { retried: 0, more: false };
+/** The named endpoint, by default all. Refuses an unknown or disabled endpoint, and a store whose deliveries are held. */
+function requestedEndpoints(
+  { store, holdOf }: RetriesContext,
+  storeId: string,
+  endpointId: string | undefined,
+): Outcome<readonly Endpoint[]> {
+  const target = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
+  if (target?.ok === false) return target;
+  if (target?.value.state === "disabled") return refuseDisabled(target.value);
+  const hold = holdOf(storeId);
+  // Decisions 71 and 95.
+  if (hold !== undefined) return refuseFact("nothing_delivered", { hold });
+  return accept(target === undefined ? store.endpoints.of(storeId) : [target.value]);
+}
 
-function retryEndpoint(
+/** Makes the waiting deliveries to the enabled ones of these endpoints due. */
+function retryEndpoints(
   { store, wakeDispatcher }: EndpointsContext,
-  {
-    endpoint: { id: endpointId },
-    ...query
-  }: { readonly endpoint: Endpoint } & Pick<WaitingFilter, "orderId" | "since" | "minTries">,
-  now: number,
+  endpoints: readonly Endpoint[],
+  query: Omit<WaitingFilter, "endpointId" | "limit">,
 ): AnswerOf<"retryDeliveries"> {
-  const filter = { endpointId, ...query, now };
-  const retriedCount = store.deliveries.makeDue({ ...filter, limit: MAX_RETRIES });
-  if (retriedCount > 0) wakeDispatcher(endpointId);
-  return { retried: retriedCount, more: store.deliveries.isAnyWaiting(filter) };
+  const retries = endpoints
+    .filter(({ state }) => state === "enabled")
+    .map(({ id: endpointId }) => {
+      const filter = { ...query, endpointId };
+      const retriedCount = store.deliveries.makeDue({ ...filter, limit: MAX_RETRIES });
+      if (retriedCount > 0) wakeDispatcher(endpointId);
+      return { retried: retriedCount, more: store.deliveries.isAnyWaiting(filter) };
+    });
+  return {
+    retried: retries.reduce((sum, { retried }) => sum + retried, 0),
+    more: retries.some(({ more }) => more),
+  };
 }
 
 /** The refusal of a paused endpoint. If its listener has disconnected, enabling it would deliver to a closed port. */
@@ -146,9 +142,4 @@ function refusePaused(endpoint: Endpoint): Outcome<never> {
   return pausedBy === "listener"
     ? refuseFact("endpoint_without_its_listener", values, { next: "checkout listen" })
     : refuseFact("endpoint_paused", values);
-}
-
-/** The refusal for deliveries that are held (decisions 71, 95). */
-function refuseHold(hold: Hold): Outcome<never> {
-  return refuseFact("nothing_delivered", { hold });
 }

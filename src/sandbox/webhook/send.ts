@@ -29,13 +29,12 @@ async function sendSafely(
   attempt: StartedAttempt,
   report: (error: unknown) => void,
 ): Promise<EndedAttempt> {
-  const { url, storeId, ca } = attempt.endpoint;
-  const { headers, body } = attempt.request;
+  const { endpoint, request, connection } = attempt;
+  const { url, storeId, ca } = endpoint;
+  const { headers, body } = request;
   try {
-    return {
-      ...attempt,
-      ...(await postToReceiver(context, { storeId, url, ca, headers, body, ...attempt.route })),
-    };
+    const postResult = await postToReceiver(context, { storeId, url, ca, headers, body, connection });
+    return { ...attempt, ...postResult };
   } catch (error) {
     report(error);
     const result = {

@@ -22,9 +22,6 @@ export type TakeContext = ServiceContext &
     readonly deliveriesInFlight: number;
   };
 
-/** How an attempt is sent: over a kept or a new connection. */
-type Route = Pick<OutboundRequest, "connection">;
-
 /** An attempt to send now; its row is on disk. */
 export type StartedAttempt = {
   readonly endpoint: Endpoint;
@@ -32,7 +29,7 @@ export type StartedAttempt = {
   readonly event: StoredEvent;
   readonly number: number;
   readonly request: DeliveryRequest;
-  readonly route: Route;
+  readonly connection: NonNullable<OutboundRequest["connection"]>;
 };
 
 /** Maximum number of searches for due deliveries in one write; each search delays or drops at most one delivery. */
@@ -125,24 +122,20 @@ function applyHoldingFault(
   const { id, tries } = delivery;
   const nextAt = now + (fault.latencyMs ?? 0);
   const { action } = fault;
-  if (isForgery(action)) return false;
+  if (isForgery(action) || action === "duplicate") return false;
+  store.deliveries.noteFault(id, fault);
   switch (action) {
     case "drop":
-      store.deliveries.noteFault(id, fault);
       store.deliveries.settle(delivery, { state: "dropped", tries, nextAt: now });
       store.deliveries.releaseFollowers(delivery, now);
       return true;
     case "delay":
-      store.deliveries.noteFault(id, fault);
       store.deliveries.settle(delivery, { state: "due", tries, nextAt });
       if (delivery.inOrder) store.deliveries.holdFollowers(delivery, nextAt);
       return true;
     case "reorder":
-      store.deliveries.noteFault(id, fault);
       store.deliveries.postpone(delivery, nextAt);
       return true;
-    case "duplicate":
-      return false;
   }
 }
 
@@ -181,5 +174,5 @@ function startAttempt(
   });
   if (fault?.action === "duplicate")
     store.deliveries.noteFault(enqueueDelivery(context, { event, endpoint, cause: "duplicate" }, now), fault);
-  return { endpoint, delivery, event, number, request, route: { connection } };
+  return { endpoint, delivery, event, number, request, connection };
 }

@@ -10,6 +10,7 @@ import {
   openAttemptCondition,
   ONE_EVENT,
 } from "./delivery-queues.ts";
+import { deliveryColumnsSql, DELIVERY_TRIGGERS } from "./delivery-rows.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
 /** One event on its way to one endpoint. Times are milliseconds by the store's clock. */
@@ -25,17 +26,17 @@ export type Delivery = Omit<DeliveryEntry, "type" | "orderId" | "url" | "nextAt"
 /** A delivery that could be sent next, and whether it was attempted before. */
 export type NextDelivery = Delivery & { readonly wasAttempted: boolean };
 
-/** A filter of deliveries; null matches everything. */
+/** A filter of deliveries; a missing field matches everything. */
 export type DeliveryFilter = {
   readonly storeId: string;
-  readonly endpointId: string | null;
-  readonly eventId: string | null;
-  readonly checkoutId: string | null;
-  /** Only deliveries for checkouts of this order_id; default: all. */
+  readonly endpointId?: string | undefined;
+  readonly eventId?: string | undefined;
+  readonly checkoutId?: string | undefined;
+  /** Only deliveries for checkouts of this order_id. */
   readonly orderId?: string | undefined;
-  readonly state: DeliveryState | null;
+  readonly state?: DeliveryState | undefined;
   readonly limit: number;
-  /** Only deliveries of the store created before this delivery; default: all. */
+  /** Only deliveries of the store created before this delivery. */
   readonly before?: string | undefined;
 };
 
@@ -53,7 +54,7 @@ export type WaitingFilter = Pick<Delivery, "endpointId"> & {
 type DeliveryPage = { readonly deliveries: readonly Delivery[]; readonly nextBefore: string | null };
 
 type PageFilter = Omit<DeliveryFilter, "eventId" | "checkoutId" | "orderId"> & {
-  readonly type: string | null;
+  readonly type?: string | undefined;
 };
 type NewDelivery = Omit<Delivery, "state" | "tries" | "fault">;
 /** A delivery as stored: the fault is text, in the format of the header that names it. */
@@ -64,23 +65,7 @@ type DeliveryRow = Omit<Delivery, "inOrder" | "fault"> & {
 type SequencePosition = Pick<Delivery, "endpointId" | "checkoutId" | "sequence">;
 
 export const DELIVERIES_DDL = `
-CREATE TABLE deliveries (
-  id          TEXT PRIMARY KEY CHECK (length(id) = 36),
-  store_id    TEXT NOT NULL REFERENCES stores (id),
-  endpoint_id TEXT NOT NULL REFERENCES endpoints (id),
-  event_id    TEXT NOT NULL REFERENCES events (id),
-  checkout_id TEXT REFERENCES checkouts (id),
-  sequence    INTEGER NOT NULL,
-  cause       TEXT NOT NULL CHECK (cause IN ('event', 'replay', 'duplicate')),
-  -- 1 if it waits for the earlier events of its checkout.
-  in_order    INTEGER NOT NULL CHECK (in_order IN (0, 1)),
-  state       TEXT NOT NULL CHECK (state IN ('due', 'succeeded', 'failed', 'dropped')),
-  tries       INTEGER NOT NULL DEFAULT 0,
-  next_at     INTEGER NOT NULL,
-  created_at  INTEGER NOT NULL,
-  -- The fault that has held it back, dropped or doubled it.
-  fault       TEXT
-) STRICT;
+CREATE TABLE deliveries (${deliveryColumnsSql(" REFERENCES stores (id)", " REFERENCES checkouts (id)")}) STRICT;
 CREATE INDEX due_deliveries ON deliveries (endpoint_id, next_at) WHERE state = 'due';
 CREATE INDEX waiting_deliveries ON deliveries (endpoint_id, checkout_id, sequence) WHERE state = 'due';
 CREATE INDEX deliveries_of_event ON deliveries (event_id);
@@ -89,13 +74,7 @@ CREATE INDEX deliveries_of_checkout ON deliveries (checkout_id) WHERE checkout_i
 CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, state);
 CREATE INDEX deliveries_of_store ON deliveries (store_id);
 -- Due deliveries with at least one attempt, so that a backlog does not hide them. Most deliveries are never in it.
-CREATE INDEX tried_deliveries ON deliveries (endpoint_id) WHERE state = 'due' AND tries > 0;
-CREATE TRIGGER settled_deliveries_are_final BEFORE UPDATE ON deliveries WHEN OLD.state <> 'due'
-  BEGIN SELECT RAISE(ABORT, 'a settled delivery is final'); END;
-CREATE TRIGGER deliveries_are_kept BEFORE DELETE ON deliveries
-  WHEN NOT EXISTS (SELECT 1 FROM resets WHERE store_id = OLD.store_id)
-  BEGIN SELECT RAISE(ABORT, 'deliveries are audited'); END;
-`;
+CREATE INDEX tried_deliveries ON deliveries (endpoint_id) WHERE state = 'due' AND tries > 0;${DELIVERY_TRIGGERS}`;
 
 const COLUMNS = columnsOf<Delivery>("deliveries", DELIVERIES_DDL);
 
@@ -139,10 +118,6 @@ export function deliveriesTable(connection: Connection) {
       eventId,
     }: Pick<Delivery, "id" | "endpointId" | "eventId">): Delivery[] =>
       sql.selectWaitingBefore.all({ id, endpointId, eventId }).map(fromKnownRow),
-
-    /** The newest deliveries for a checkout, oldest first. */
-    ofCheckout: (checkoutId: string, limit: number): Delivery[] =>
-      sql.selectOfCheckout.all(checkoutId, limit).map(fromKnownRow).toReversed(),
   };
 }
 
@@ -196,11 +171,7 @@ function deliveryLists(connection: Connection) {
     page: (filter: PageFilter): DeliveryPage => pageOf(lists, filter),
 
     /** The newest matching deliveries, newest first. */
-    list: ({ before: id, ...filter }: DeliveryFilter): Delivery[] => {
-      const { storeId } = filter;
-      const endPosition = id === undefined ? AFTER_ALL : (lists.selectPosition.get({ storeId, id }) ?? 0);
-      return listDeliveries(lists, { ...filter, before: endPosition });
-    },
+    list: (filter: DeliveryFilter): Delivery[] => listDeliveries(lists, queryOf(lists, filter)),
   };
 }
 
@@ -250,10 +221,6 @@ function prepare(connection: Connection) {
     selectWaiting: connection.prepare<Pick<Delivery, "endpointId" | "eventId">>(
       `${selectDueOfEvents("1", { events: ONE_EVENT, replays: "first" })} LIMIT 1`,
     ),
-    selectOfCheckout: connection.prepare<[string, number], DeliveryRow>(
-      `SELECT ${COLUMNS.select} FROM deliveries INDEXED BY deliveries_of_event
-       WHERE event_id IN (SELECT id FROM events WHERE checkout_id = ?) ORDER BY rowid DESC LIMIT ?`,
-    ),
   };
 }
 
@@ -298,14 +265,23 @@ const MAX_EXAMINED_ROWS = 1000;
 
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
-type ListQuery = Omit<DeliveryFilter, "before"> & { readonly before: number };
-type PositionQuery = Omit<ListQuery, "eventId" | "checkoutId" | "orderId">;
+/** A filter as the statements bind it; `before` is the position of a delivery. */
+type ListQuery = Pick<DeliveryFilter, "storeId" | "limit"> & {
+  readonly [Name in "endpointId" | "eventId" | "checkoutId" | "orderId"]: string | null;
+} & { readonly state: DeliveryState | null; readonly before: number };
+
+function queryOf(lists: Lists, filter: DeliveryFilter): ListQuery {
+  const { storeId, endpointId = null, eventId = null, checkoutId = null, orderId = null } = filter;
+  const { state = null, limit, before: id } = filter;
+  const before = id === undefined ? AFTER_ALL : (lists.selectPosition.get({ storeId, id }) ?? 0);
+  return { storeId, endpointId, eventId, checkoutId, orderId, state, limit, before };
+}
 
 /** Reads the few deliveries of an event, a checkout or an order_id directly, and all others by endpoint and state. */
 function listDeliveries(lists: Lists, query: ListQuery): Delivery[] {
   const { eventId, checkoutId, orderId, limit } = query;
-  if (orderId !== undefined) {
-    const positions = lists.selectOfOrder.all({ ...query, orderId }).toSorted((left, right) => right - left);
+  if (orderId !== null) {
+    const positions = lists.selectOfOrder.all(query).toSorted((left, right) => right - left);
     return deliveriesAt(lists, positions.slice(0, limit));
   }
   if (eventId !== null) return lists.selectOfEvent.all(query).map(fromKnownRow);
@@ -317,15 +293,14 @@ function deliveriesAt({ at }: Lists, positions: readonly number[]): Delivery[] {
   return positions.flatMap((position) => fromRow(at.get(position)) ?? []);
 }
 
-function pageOf(lists: Lists, { before: id, type, ...filter }: PageFilter): DeliveryPage {
-  const { storeId, limit } = filter;
-  const { selectPosition, selectType, at } = lists;
-  const endPosition = id === undefined ? AFTER_ALL : (selectPosition.get({ storeId, id }) ?? 0);
-  const maxExamined = type === null ? limit + 1 : MAX_EXAMINED_ROWS;
-  const positions = newestPositions(lists, { ...filter, before: endPosition, limit: maxExamined });
+function pageOf(lists: Lists, { type, ...filter }: PageFilter): DeliveryPage {
+  const { selectType, at } = lists;
+  const { limit } = filter;
+  const maxExamined = type === undefined ? limit + 1 : MAX_EXAMINED_ROWS;
+  const positions = newestPositions(lists, queryOf(lists, { ...filter, limit: maxExamined }));
   const matches: number[] = [];
   for (const position of positions) {
-    if (type === null || selectType.get(position) === type) matches.push(position);
+    if (type === undefined || selectType.get(position) === type) matches.push(position);
     if (matches.length > limit) break;
   }
   const page = matches.slice(0, limit);
@@ -338,22 +313,26 @@ function pageOf(lists: Lists, { before: id, type, ...filter }: PageFilter): Deli
 }
 
 /** The positions of the newest deliveries, to an endpoint or of the whole store, newest first. */
-function newestPositions(lists: Lists, query: PositionQuery): readonly number[] {
-  const { storeId, endpointId, limit } = query;
-  const endpoints = lists.selectEndpoints.all({ storeId, endpointId });
+function newestPositions(lists: Lists, query: ListQuery): readonly number[] {
   const states = query.state === null ? DELIVERY_STATES : [query.state];
-  const positions = endpoints.flatMap((endpoint) =>
-    states.flatMap((state) => lists.selectPositions.all({ ...query, endpointId: endpoint, state })),
-  );
-  return positions.toSorted((left, right) => right - left).slice(0, limit);
+  const positions = lists.selectEndpoints
+    .all(query)
+    .flatMap((endpointId) =>
+      states.flatMap((state) => lists.selectPositions.all({ ...query, endpointId, state })),
+    );
+  return positions.toSorted((left, right) => right - left).slice(0, query.limit);
 }
 
 /** Each statement names the index that it uses. */
 function prepareLists(connection: Connection) {
-  const matchCondition = `store_id = @storeId AND (@endpointId IS NULL OR endpoint_id = @endpointId)
-    AND (@checkoutId IS NULL OR checkout_id = @checkoutId) AND (@state IS NULL OR state = @state)
-    AND rowid < @before`;
-  const clause = `${matchCondition} ORDER BY rowid DESC LIMIT @limit`;
+  const rowsOfEvents = (eventsCondition: string): string => `deliveries INDEXED BY deliveries_of_event
+    WHERE ${eventsCondition} AND store_id = @storeId AND (@endpointId IS NULL OR endpoint_id = @endpointId)
+      AND (@eventId IS NULL OR event_id = @eventId) AND (@checkoutId IS NULL OR checkout_id = @checkoutId)
+      AND (@state IS NULL OR state = @state) AND rowid < @before`;
+  const selectOfEvents = (eventsCondition: string) =>
+    connection.prepare<ListQuery, DeliveryRow>(
+      `SELECT ${COLUMNS.select} FROM ${rowsOfEvents(eventsCondition)} ORDER BY rowid DESC LIMIT @limit`,
+    );
   return {
     selectDueUntil: connection.prepare<EndpointMoment & { readonly limit: number }, DeliveryRow>(
       selectSoonest(COLUMNS.select, "next_at <= @now"),
@@ -371,7 +350,7 @@ function prepareLists(connection: Connection) {
       )
       .pluck(),
     selectPositions: connection
-      .prepare<PositionQuery, number>(
+      .prepare<ListQuery, number>(
         `SELECT rowid FROM deliveries INDEXED BY deliveries_of_endpoint
          WHERE endpoint_id = @endpointId AND state = @state AND rowid < @before ORDER BY rowid DESC LIMIT @limit`,
       )
@@ -382,20 +361,15 @@ function prepareLists(connection: Connection) {
         "SELECT type FROM events WHERE id = (SELECT event_id FROM deliveries WHERE rowid = ?)",
       )
       .pluck(),
-    selectOfEvent: connection.prepare<ListQuery, DeliveryRow>(
-      `SELECT ${COLUMNS.select} FROM deliveries INDEXED BY deliveries_of_event WHERE event_id = @eventId AND ${clause}`,
-    ),
-    selectOfCheckout: connection.prepare<ListQuery, DeliveryRow>(
-      `SELECT ${COLUMNS.select} FROM deliveries INDEXED BY deliveries_of_event
-       WHERE event_id IN (SELECT id FROM events WHERE checkout_id = @checkoutId) AND ${clause}`,
-    ),
+    selectOfEvent: selectOfEvents("event_id = @eventId"),
+    selectOfCheckout: selectOfEvents("event_id IN (SELECT id FROM events WHERE checkout_id = @checkoutId)"),
+    // Not sorted by SQLite: an order can have many deliveries.
     selectOfOrder: connection
-      .prepare<ListQuery & { readonly orderId: string }, number>(
-        `SELECT rowid FROM deliveries INDEXED BY deliveries_of_event
-         WHERE event_id IN (
-             SELECT id FROM events WHERE checkout_id IN (
-               SELECT id FROM checkouts INDEXED BY checkouts_of_order WHERE store_id = @storeId AND order_id = @orderId))
-           AND (@eventId IS NULL OR event_id = @eventId) AND ${matchCondition}`,
+      .prepare<ListQuery, number>(
+        `SELECT rowid FROM ${rowsOfEvents(`event_id IN (
+          SELECT id FROM events WHERE checkout_id IN (
+            SELECT id FROM checkouts INDEXED BY checkouts_of_order
+            WHERE store_id = @storeId AND order_id = @orderId))`)}`,
       )
       .pluck(),
   };

@@ -49,27 +49,8 @@ type StoredFacts<Attempt extends { readonly facts: AttemptFacts | null }> = Omit
 };
 type AttemptKey = Pick<DeliveryAttempt, "deliveryId" | "number">;
 
-export const DELIVERY_ATTEMPTS_DDL = `
-CREATE TABLE delivery_attempts (
-  delivery_id  TEXT NOT NULL REFERENCES deliveries (id),
-  number       INTEGER NOT NULL CHECK (number >= 1),
-  started_at   INTEGER NOT NULL,
-  url          TEXT NOT NULL,
-  -- What was sent, without the signature.
-  headers      TEXT NOT NULL,
-  body_hash    TEXT NOT NULL CHECK (length(body_hash) = 64),
-  fault        TEXT,
-  finished_at  INTEGER,
-  milliseconds INTEGER,
-  address      TEXT,
-  status       INTEGER,
-  error        TEXT,
-  answer       BLOB CHECK (length(answer) <= 4096),
-  next_at      INTEGER,
-  PRIMARY KEY (delivery_id, number),
-  CHECK ((finished_at IS NULL) = (status IS NULL AND error IS NULL))
-) STRICT;
-CREATE INDEX open_delivery_attempts ON delivery_attempts (delivery_id) WHERE finished_at IS NULL;
+/** Triggers that keep audited attempts unchanged. */
+export const ATTEMPT_TRIGGERS = `
 CREATE TRIGGER finished_delivery_attempts_are_immutable BEFORE UPDATE ON delivery_attempts WHEN OLD.finished_at IS NOT NULL
   BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
 CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
@@ -77,17 +58,8 @@ CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
   BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
 `;
 
-export const REPLAYED_ATTEMPTS_DDL = `
-ALTER TABLE delivery_attempts ADD COLUMN made_by TEXT;
-`;
-export const ATTEMPT_FACTS_DDL = `
-ALTER TABLE delivery_attempts ADD COLUMN facts TEXT;
-`;
-
-/** SQL that creates a table of attempts without rowids, which refers to the table `deliveries`. */
-export function createAttemptsSql(table: string, deliveriesTable: string): string {
-  return `
-CREATE TABLE ${table} (
+/** The columns and rules of a table of attempts, with the columns that migrations have added. */
+const columnsSql = (deliveriesTable: string, addedColumns = ""): string => `
   delivery_id  TEXT NOT NULL REFERENCES ${deliveriesTable} (id),
   number       INTEGER NOT NULL CHECK (number >= 1),
   started_at   INTEGER NOT NULL,
@@ -102,12 +74,26 @@ CREATE TABLE ${table} (
   status       INTEGER,
   error        TEXT,
   answer       BLOB CHECK (length(answer) <= 4096),
-  next_at      INTEGER,
-  made_by      TEXT,
-  facts        TEXT,
+  next_at      INTEGER,${addedColumns}
   PRIMARY KEY (delivery_id, number),
   CHECK ((finished_at IS NULL) = (status IS NULL AND error IS NULL))
-) STRICT, WITHOUT ROWID;`;
+`;
+
+export const DELIVERY_ATTEMPTS_DDL = `
+CREATE TABLE delivery_attempts (${columnsSql("deliveries")}) STRICT;
+CREATE INDEX open_delivery_attempts ON delivery_attempts (delivery_id) WHERE finished_at IS NULL;${ATTEMPT_TRIGGERS}`;
+
+export const REPLAYED_ATTEMPTS_DDL = `
+ALTER TABLE delivery_attempts ADD COLUMN made_by TEXT;
+`;
+export const ATTEMPT_FACTS_DDL = `
+ALTER TABLE delivery_attempts ADD COLUMN facts TEXT;
+`;
+
+/** SQL that creates a table of attempts without rowids, which refers to the table `deliveries`. */
+export function createAttemptsSql(table: string, deliveriesTable: string): string {
+  const columns = columnsSql(deliveriesTable, "\n  made_by      TEXT,\n  facts        TEXT,");
+  return `\nCREATE TABLE ${table} (${columns}) STRICT, WITHOUT ROWID;`;
 }
 
 /** SQL that moves all attempts to a table without rowids, which refers to the table `deliveries`. */
@@ -118,15 +104,6 @@ INSERT INTO attempts_by_delivery SELECT delivery_id, number, started_at, url, he
 DROP TABLE delivery_attempts;
 ALTER TABLE attempts_by_delivery RENAME TO delivery_attempts;`;
 }
-
-/** Triggers that keep audited attempts unchanged. */
-export const ATTEMPT_TRIGGERS = `
-CREATE TRIGGER finished_delivery_attempts_are_immutable BEFORE UPDATE ON delivery_attempts WHEN OLD.finished_at IS NOT NULL
-  BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
-CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
-  WHEN NOT EXISTS (SELECT 1 FROM resets WHERE store_id = (SELECT store_id FROM deliveries WHERE id = OLD.delivery_id))
-  BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
-`;
 
 /** The migration after which an attempt writes one row: the table is its own index, and due deliveries find open attempts. */
 export const ATTEMPT_ROWS_DDL = moveAttemptsSql("deliveries") + ATTEMPT_TRIGGERS;

@@ -4,25 +4,16 @@ import type { Delivery } from "./deliveries.ts";
 
 type FailedDeliveryFilter = Pick<Delivery, "endpointId"> & { readonly since: number; readonly limit: number };
 
-/** The results of the newest attempts to an endpoint, and the time of its next delivery. */
-export type EndpointHealth = {
-  readonly taken: number;
-  readonly redirected: number;
-  readonly refused: number;
-  readonly broken: number;
-  readonly unanswered: number;
-  /** The time of the next due delivery; null if there is none. */
-  readonly nextAt: number | null;
-  /** The number of due deliveries, counted up to a limit. */
-  readonly due: number;
-};
+export type EndpointHealth = ReturnType<ReturnType<typeof deliveryHealth>["health"]>;
 
 /** Maximum number of failed deliveries that are examined for an endpoint. */
 const MAX_FAILED_EXAMINED = 10_000;
 /** Maximum number of attempted deliveries in each state that determine an endpoint's health. */
 const MAX_HEALTH_EXAMINED = 100;
 /** The sums of answers; the sum of no rows is null. */
-type AnswerCounts = { readonly [Name in Exclude<keyof EndpointHealth, "nextAt" | "due">]: number | null };
+type AnswerCounts = Readonly<
+  Record<"taken" | "redirected" | "refused" | "broken" | "unanswered", number | null>
+>;
 
 type HealthQuery = Pick<Delivery, "endpointId" | "state"> & {
   readonly since: number;
@@ -40,7 +31,7 @@ export function deliveryHealth(connection: Connection) {
       selectFailed.all({ ...filter, maxRows: MAX_FAILED_EXAMINED }),
 
     /** The health, from the newest 100 attempted deliveries in each state; due deliveries are counted up to 100. */
-    health: (endpointId: string, since: number): EndpointHealth => {
+    health: (endpointId: string, since: number) => {
       const bindings = { endpointId, since, maxRows: MAX_HEALTH_EXAMINED };
       const answers = DELIVERY_STATES.flatMap((state) =>
         state === "due"
@@ -55,6 +46,7 @@ export function deliveryHealth(connection: Connection) {
         refused: sum((answer) => answer.refused),
         broken: sum((answer) => answer.broken),
         unanswered: sum((answer) => answer.unanswered),
+        /** The time of the next due delivery; null if there is none. */
         nextAt: selectNextDue.get({ endpointId }) ?? null,
         due: countDueUpTo.get({ endpointId, limit: MAX_HEALTH_EXAMINED }) ?? 0,
       };

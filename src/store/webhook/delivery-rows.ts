@@ -1,12 +1,12 @@
 import { moveAttemptsSql, ATTEMPT_TRIGGERS, createAttemptsSql } from "./delivery-attempts.ts";
 
-const createDeliveriesSql = (table: string): string => `
-CREATE TABLE ${table} (
+/** The columns of a table of deliveries. Only the first table referred to stores and checkouts. */
+export const deliveryColumnsSql = (storeReference = "", checkoutReference = ""): string => `
   id          TEXT PRIMARY KEY CHECK (length(id) = 36),
-  store_id    TEXT NOT NULL,
+  store_id    TEXT NOT NULL${storeReference},
   endpoint_id TEXT NOT NULL REFERENCES endpoints (id),
   event_id    TEXT NOT NULL REFERENCES events (id),
-  checkout_id TEXT,
+  checkout_id TEXT${checkoutReference},
   sequence    INTEGER NOT NULL,
   cause       TEXT NOT NULL CHECK (cause IN ('event', 'replay', 'duplicate')),
   in_order    INTEGER NOT NULL CHECK (in_order IN (0, 1)),
@@ -15,19 +15,25 @@ CREATE TABLE ${table} (
   next_at     INTEGER NOT NULL,
   created_at  INTEGER NOT NULL,
   fault       TEXT
-) STRICT;`;
+`;
 
-const DELIVERY_RULES = `
-CREATE INDEX due_deliveries ON deliveries (endpoint_id, next_at) WHERE state = 'due';
-CREATE INDEX deliveries_of_event ON deliveries (event_id);
-CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, state);
-CREATE INDEX tried_deliveries ON deliveries (endpoint_id) WHERE state = 'due' AND tries > 0;
+const createDeliveriesSql = (table: string): string => `
+CREATE TABLE ${table} (${deliveryColumnsSql()}) STRICT;`;
+
+/** Triggers that keep settled deliveries unchanged. */
+export const DELIVERY_TRIGGERS = `
 CREATE TRIGGER settled_deliveries_are_final BEFORE UPDATE ON deliveries WHEN OLD.state <> 'due'
   BEGIN SELECT RAISE(ABORT, 'a settled delivery is final'); END;
 CREATE TRIGGER deliveries_are_kept BEFORE DELETE ON deliveries
   WHEN NOT EXISTS (SELECT 1 FROM resets WHERE store_id = OLD.store_id)
   BEGIN SELECT RAISE(ABORT, 'deliveries are audited'); END;
 `;
+
+const DELIVERY_RULES = `
+CREATE INDEX due_deliveries ON deliveries (endpoint_id, next_at) WHERE state = 'due';
+CREATE INDEX deliveries_of_event ON deliveries (event_id);
+CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, state);
+CREATE INDEX tried_deliveries ON deliveries (endpoint_id) WHERE state = 'due' AND tries > 0;${DELIVERY_TRIGGERS}`;
 
 /**
  * The migration after which a delivery writes fewer rows: the deliveries of a checkout, and the order of a queue, are

@@ -40,7 +40,7 @@ export function factOf<Value extends StepValue = string>(
   return { fact, values };
 }
 
-/** A fact in the names of a store's dialect; `namesText`: the joined differences from `deliveryDifferences`. */
+/** A fact in the names of a store's dialect; `namesText`: the differences of its deliveries. */
 export function withNames(namesText: string | undefined, fact: StepValue): StepText {
   return namesText === undefined ? fact : factOf<StepValue>("in_names", fact, namesText);
 }

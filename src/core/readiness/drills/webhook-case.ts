@@ -5,7 +5,7 @@ import { toIso } from "../../clock.ts";
 import { isRecord } from "../../json.ts";
 import type { Words } from "../../language.ts";
 import type { DrillCause, DrillNote } from "./webhook-advice.ts";
-import { changeEventIn, readEventIn, type Dialect } from "../../shape/dialect.ts";
+import { eventBodyIn, readEventIn, type Dialect } from "../../shape/dialect.ts";
 import type { DEFAULT_HEADER_NAMES } from "../../webhook/signature.ts";
 
 export type DrillRequest = {
@@ -123,9 +123,12 @@ function fieldsOf(body: string): [string, unknown][] {
   return Object.entries(JSON.parse(body) as object);
 }
 
-/** A mutation that gives the body other values of some fields. */
+/** A mutation that gives the body other values of some fields; `change` reads and returns our names. */
 export function claim(change: (event: EventFields) => EventFields): NonNullable<Mutations["changeBody"]> {
-  return (body, dialect) => changeEventIn(dialect, body, change);
+  return (body, dialect) => {
+    const event = readEventIn(dialect, JSON.parse(body), undefined) as EventFields;
+    return eventBodyIn(dialect, JSON.stringify({ ...event, ...change(event) }));
+  };
 }
 
 /** Another id: with other last digits or, if it has no digits, with its last two characters swapped and an x added. */

@@ -18,6 +18,11 @@ const MAX_FORM_BYTES = 32 * 1024;
 /** Lengths at which databases and logs cut texts. */
 const COMMON_LIMITS = new Set([255, 256, 512, 1000, 1023, 1024, 2000, 2048, 4000, 4095, 4096, 8192]);
 
+/** A form; a text stands for its UTF-8 bytes. */
+function formOf(code: CauseFinding["code"], detail: DetailFact, inner: Uint8Array | string | null): BodyForm {
+  return { code, detail, innerBody: typeof inner === "string" ? Buffer.from(inner) : inner };
+}
+
 type Recogniser = (bytes: Buffer, text: string) => BodyForm | undefined;
 
 /** The outermost form of a body, as a list of one; empty if no form is recognised, as for an event. */
@@ -25,25 +30,19 @@ export function bodyForms(rawBody: Uint8Array): readonly BodyForm[] {
   if (rawBody.length > MAX_FORM_BYTES) return [];
   const bytes = Buffer.from(rawBody);
   const text = bytes.toString("utf8");
-  const form = RECOGNISERS.map((recognise) => recognise(bytes, text)).find(
-    (candidate) => candidate !== undefined,
-  );
-  return form === undefined ? [] : [form];
+  return RECOGNISERS.flatMap((recognise) => recognise(bytes, text) ?? []).slice(0, 1);
 }
 
-/** The code and detail of a body's form, and the body that it contains. */
-type InnerBody = readonly [code: CauseFinding["code"], detail: DetailFact, inner: Uint8Array];
-
 /** The body inside an encoded or wrapped body, also without its final line break; empty if none can be restored. */
-export function innerBodies(rawBody: Uint8Array): readonly InnerBody[] {
-  const foundBodies: InnerBody[] = [];
-  for (const { code, detail, innerBody } of bodyForms(rawBody)) {
-    if (innerBody === null) continue;
-    foundBodies.push([code, detail, innerBody]);
+export function innerBodies(
+  rawBody: Uint8Array,
+): (readonly [code: CauseFinding["code"], detail: DetailFact, innerBody: Uint8Array])[] {
+  return bodyForms(rawBody).flatMap(({ code, detail, innerBody }) => {
+    if (innerBody === null) return [];
     // A line break at the end of a file is not a second cause.
-    if (innerBody.at(-1) === 0x0a) foundBodies.push([code, detail, innerBody.subarray(0, -1)]);
-  }
-  return foundBodies;
+    const bodies = innerBody.at(-1) === 0x0a ? [innerBody, innerBody.subarray(0, -1)] : [innerBody];
+    return bodies.map((body) => [code, detail, body] as const);
+  });
 }
 
 const RECOGNISERS: readonly Recogniser[] = [
@@ -65,11 +64,8 @@ const RECOGNISERS: readonly Recogniser[] = [
 ];
 
 function recogniseCompressed(bytes: Buffer): BodyForm | undefined {
-  const createForm = (name: string, decompress: () => Buffer): BodyForm => ({
-    code: "body_compressed",
-    detail: detailOf("compressed", name),
-    innerBody: valueOrNull(decompress),
-  });
+  const createForm = (name: string, decompress: () => Buffer): BodyForm =>
+    formOf("body_compressed", detailOf("compressed", name), valueOrNull(decompress));
   const options = { maxOutputLength: MAX_INNER_BYTES };
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) return createForm("gzip", () => gunzipSync(bytes, options));
   if (bytes.subarray(0, 4).equals(ZSTD_START))
@@ -91,8 +87,8 @@ function recogniseUtf16(bytes: Buffer): BodyForm | undefined {
   const order = utf16Order(bytes);
   if (order === undefined || bytes.length % 2 !== 0) return undefined;
   const littleEndianBytes = order === "big" ? Buffer.from(bytes).swap16() : bytes;
-  const innerBytes = Buffer.from(littleEndianBytes.toString("utf16le").replace(/^\ufeff/, ""), "utf8");
-  return { code: "body_utf16", detail: detailOf("utf16", order), innerBody: innerBytes };
+  const text = littleEndianBytes.toString("utf16le").replace(/^\ufeff/, "");
+  return formOf("body_utf16", detailOf("utf16", order), text);
 }
 
 function utf16Order(bytes: Buffer): "little" | "big" | undefined {
@@ -110,8 +106,7 @@ function recogniseWholeMessage(bytes: Buffer, text: string): BodyForm | undefine
   if (line === "") return undefined;
   const headEnd = bytes.indexOf(lineEnd + lineEnd);
   const innerBytes = headEnd < 0 ? null : bytes.subarray(headEnd + 2 * lineEnd.length);
-  const detail = detailOf("whole_message");
-  return { code: "body_whole_message", detail, innerBody: innerBytes };
+  return formOf("body_whole_message", detailOf("whole_message"), innerBytes);
 }
 
 function recogniseChunked(bytes: Buffer): BodyForm | undefined {
@@ -125,8 +120,9 @@ function recogniseChunked(bytes: Buffer): BodyForm | undefined {
     parts.push(bytes.subarray(end + 2, end + 2 + length));
     offset = end + 2 + length + 2;
   }
-  const detail = detailOf("chunk_sizes");
-  return parts.length === 0 ? undefined : { code: "body_chunked", detail, innerBody: Buffer.concat(parts) };
+  return parts.length === 0
+    ? undefined
+    : formOf("body_chunked", detailOf("chunk_sizes"), Buffer.concat(parts));
 }
 
 /** The length of a signature in hexadecimal. */
@@ -157,7 +153,7 @@ function recognisePrintedBytes(_bytes: Buffer, bodyText: string): BodyForm | und
 }
 
 function printedForm(detail: DetailName, innerBytes: Uint8Array | null): BodyForm {
-  return { code: "body_printed", detail: detailOf(detail), innerBody: innerBytes };
+  return formOf("body_printed", detailOf(detail), innerBytes);
 }
 
 function isByteList(value: unknown): value is number[] {
@@ -200,8 +196,7 @@ function recogniseMultipart(_bytes: Buffer, text: string): BodyForm | undefined 
   const headEnd = text.indexOf("\r\n\r\n");
   const end = text.indexOf(`\r\n${boundary}`, headEnd + 4);
   if (!/^--\S+$/.test(boundary) || headEnd < 0 || end < 0) return undefined;
-  const innerBytes = Buffer.from(text.slice(headEnd + 4, end));
-  return { code: "body_form_encoded", detail: detailOf("multipart"), innerBody: innerBytes };
+  return formOf("body_form_encoded", detailOf("multipart"), text.slice(headEnd + 4, end));
 }
 
 function recognisePercentEncoded(_bytes: Buffer, bodyText: string): BodyForm | undefined {
@@ -209,20 +204,14 @@ function recognisePercentEncoded(_bytes: Buffer, bodyText: string): BodyForm | u
   const [, name, encodedText = ""] = /^([\w[\].-]*=)?(%7B\S*)$/i.exec(text) ?? [];
   if (encodedText !== "") {
     const [value = ""] = encodedText.split("&");
-    const decodedBytes = valueOrNull(() =>
-      Buffer.from(decodeURIComponent(value.replace(/=$/, "").replaceAll("+", " "))),
-    );
-    return {
-      code: "body_form_encoded",
-      detail: detailOf(name === undefined ? "percent_encoded" : "form_field"),
-      innerBody: decodedBytes,
-    };
+    const json = valueOrNull(() => decodeURIComponent(value.replace(/=$/, "").replaceAll("+", " ")));
+    const detail = detailOf(name === undefined ? "percent_encoded" : "form_field");
+    return formOf("body_form_encoded", detail, json);
   }
   const [, json] = /^[\w[\].-]+=(\{[\s\S]*\})$/.exec(text) ?? [];
-  if (json !== undefined)
-    return { code: "body_form_encoded", detail: detailOf("form_field"), innerBody: Buffer.from(json) };
+  if (json !== undefined) return formOf("body_form_encoded", detailOf("form_field"), json);
   if (/^\w+=[^&\s]*(?:&[\w%[\].]+=[^&\s]*)+$/.test(text))
-    return { code: "body_form_encoded", detail: detailOf("form_of_fields"), innerBody: null };
+    return formOf("body_form_encoded", detailOf("form_of_fields"), null);
   return undefined;
 }
 
@@ -234,11 +223,7 @@ function recogniseHtmlEscaped(_bytes: Buffer, text: string): BodyForm | undefine
     .replaceAll("&lt;", "<")
     .replaceAll("&gt;", ">")
     .replaceAll("&amp;", "&");
-  return {
-    code: "body_html_escaped",
-    detail: detailOf("html_escapes"),
-    innerBody: Buffer.from(plainText),
-  };
+  return formOf("body_html_escaped", detailOf("html_escapes"), plainText);
 }
 
 /** The fields in which gateways and queues pass a body on. */
@@ -253,52 +238,36 @@ function recogniseWrapped(_bytes: Buffer, text: string): BodyForm | undefined {
     if (typeof part === "string" && part !== "") {
       const isBase64 =
         value["isBase64Encoded"] === true || (!part.trimStart().startsWith("{") && isBase64Json(part));
-      return {
-        code: "body_wrapped",
-        detail: detailOf(isBase64 ? "base64_field" : "body_field", name),
-        innerBody: Buffer.from(part, isBase64 ? "base64" : "utf8"),
-      };
+      const detail = detailOf(isBase64 ? "base64_field" : "body_field", name);
+      return formOf("body_wrapped", detail, Buffer.from(part, isBase64 ? "base64" : "utf8"));
     }
-    if (isRecord(part) && isEvent(part)) {
-      return {
-        code: "body_wrapped",
-        detail: detailOf("field_of_object", name),
-        innerBody: Buffer.from(JSON.stringify(part)),
-      };
-    }
+    if (isRecord(part) && isEvent(part))
+      return formOf("body_wrapped", detailOf("field_of_object", name), JSON.stringify(part));
   }
   const [firstRecord] = Array.isArray(value["Records"]) ? value["Records"] : [];
   if (!isRecord(firstRecord)) return undefined;
-  const detail = detailOf("queue_records");
-  const recordBody = typeof firstRecord["body"] === "string" ? Buffer.from(firstRecord["body"]) : null;
-  return { code: "body_wrapped", detail, innerBody: recordBody };
+  const recordBody = typeof firstRecord["body"] === "string" ? firstRecord["body"] : null;
+  return formOf("body_wrapped", detailOf("queue_records"), recordBody);
 }
 
 /** JSON with escaped quotes, in single quotes or backquotes, or as a CSV field. */
 function recogniseQuotedJson(_bytes: Buffer, bodyText: string): BodyForm | undefined {
   const text = bodyText.trim();
-  const createForm = (detail: DetailFact, innerText: string): BodyForm => ({
-    code: "body_stringified",
-    detail,
-    innerBody: Buffer.from(innerText),
-  });
   if (/^\{\s*\\"/.test(text)) {
     const plainText = parseJson(`"${text}"`);
-    if (typeof plainText === "string") return createForm(detailOf("escaped_quotes"), plainText);
+    if (typeof plainText === "string")
+      return formOf("body_stringified", detailOf("escaped_quotes"), plainText);
   }
   const [, quote, quotedInner = ""] = /^(['`])(\{[\s\S]*\})\1$/.exec(text) ?? [];
-  if (quote !== undefined) return createForm(detailOf("in_quotes", quote), quotedInner);
-  const fieldText = /^"?\{""/.test(text) ? text.replaceAll(/^"|"$/g, "").replaceAll('""', '"') : undefined;
-  return fieldText === undefined ? undefined : createForm(detailOf("csv_field"), fieldText);
+  if (quote !== undefined) return formOf("body_stringified", detailOf("in_quotes", quote), quotedInner);
+  if (!/^"?\{""/.test(text)) return undefined;
+  const fieldText = text.replaceAll(/^"|"$/g, "").replaceAll('""', '"');
+  return formOf("body_stringified", detailOf("csv_field"), fieldText);
 }
 
 function recogniseOtherText(_bytes: Buffer, bodyText: string): BodyForm | undefined {
   const text = bodyText.trim();
-  const createForm = (detail: DetailFact): BodyForm => ({
-    code: "body_not_event",
-    detail,
-    innerBody: null,
-  });
+  const createForm = (detail: DetailFact): BodyForm => formOf("body_not_event", detail, null);
   if (/^<(?:!doctype html|html)\b/i.test(text)) return createForm(detailOf("html_page"));
   if (/^<\?xml\b|^<\w+[\s>]/.test(text)) return createForm(detailOf("xml"));
   if (/^@?[\w./\\-]+\.json$/.test(text)) return createForm(detailOf("name_of_file"));
@@ -307,10 +276,7 @@ function recogniseOtherText(_bytes: Buffer, bodyText: string): BodyForm | undefi
   if (/^\[object \w+\]$/.test(text)) return undefined;
   if (/^whsec_|^svc_/.test(text)) return createForm(detailOf("a_secret"));
   if (/^[0-9a-f]{64}$/i.test(text)) return createForm(detailOf("a_signature"));
-  const hasTypographicQuotes = /^\{\s*[\u2018\u201c\u201d]/.test(text);
-  return hasTypographicQuotes
-    ? { ...createForm(detailOf("typographic_quotes")), code: "body_printed" }
-    : undefined;
+  return /^\{\s*[\u2018\u201c\u201d]/.test(text) ? printedForm("typographic_quotes", null) : undefined;
 }
 
 function recogniseBase64(_bytes: Buffer, bodyText: string): BodyForm | undefined {
@@ -318,29 +284,21 @@ function recogniseBase64(_bytes: Buffer, bodyText: string): BodyForm | undefined
   const [, data] = /^data:[\w/+.-]*(?:;[\w=-]+)*;base64,(\S+)$/.exec(text) ?? [];
   const encodedText = data ?? text.replaceAll(/\s/g, "");
   if (!isBase64Json(encodedText)) return undefined;
-  return {
-    code: "body_base64",
-    detail: detailOf("from_base64"),
-    innerBody: Buffer.from(encodedText, "base64"),
-  };
+  return formOf("body_base64", detailOf("from_base64"), Buffer.from(encodedText, "base64"));
 }
 
 /** A body after another text, as logs print it. */
 function recognisePrefixed(_bytes: Buffer, text: string): BodyForm | undefined {
   const [, prefix = "", json = ""] = /^([^{[\n]{1,200}?)(\{"[\s\S]*\})\s*$/.exec(text.trim()) ?? [];
   if (prefix.trim() === "" || prefix.startsWith("\ufeff") || parseJson(json) === undefined) return undefined;
-  const detail = detailOf("behind_text");
-  return { code: "body_prefixed", detail, innerBody: Buffer.from(json) };
+  return formOf("body_prefixed", detailOf("behind_text"), json);
 }
 
 function recogniseCutOff(bytes: Buffer, text: string): BodyForm | undefined {
   if (!/^\s*\{\s*"/.test(text) || parseJson(text) !== undefined) return undefined;
   if (/^\s*\{[\s\S]*\}\s*$/.test(text)) return undefined;
-  return {
-    code: "body_cut",
-    detail: detailOf(COMMON_LIMITS.has(bytes.length) ? "cut_at_limit" : "cut", bytes.length),
-    innerBody: null,
-  };
+  const detail = detailOf(COMMON_LIMITS.has(bytes.length) ? "cut_at_limit" : "cut", bytes.length);
+  return formOf("body_cut", detail, null);
 }
 
 function isEvent(value: Readonly<Record<string, unknown>>): boolean {

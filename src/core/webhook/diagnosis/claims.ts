@@ -1,19 +1,10 @@
 import { parseJson } from "../../json.ts";
 
-/** The claims in a body, true or not; null for a missing claim. */
-export type Claims = {
-  readonly eventId: string | null;
-  readonly type: string | null;
-  readonly objectId: string | null;
-  readonly orderId: string | null;
-};
+/** The claims in a webhook's body, true or not; null for a missing claim. */
+export type Claims = ReturnType<typeof claimsIn>;
 
-/** Parses the claims of a webhook's body. Before the webhook is verified, its claims are for display only. */
-export function parseClaims(rawBody: Uint8Array): Claims {
-  return claimsIn(parseJsonBody(rawBody));
-}
-
-export function claimsIn(body: unknown): Claims {
+/** Parses the claims of a body. Before the webhook is verified, its claims are for display only. */
+export function claimsIn(body: unknown) {
   const object = fieldOf(body, "data");
   return {
     eventId: textOrNull(fieldOf(body, "event_id")),

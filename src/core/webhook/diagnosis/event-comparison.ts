@@ -27,25 +27,17 @@ export function compareWithEvent(
   if (innerBuffers.some((buffer) => buffer.equals(event))) return undefined;
   const [receivedBytes = Buffer.from(rawBody)] = innerBuffers;
   if (receivedBytes.equals(event)) return { code: "body_is_event", detail: eventId };
-  const offset = firstDifference(receivedBytes, event);
-  if (offset === receivedBytes.length && event.length > receivedBytes.length)
-    return { code: "body_differs", detail: detailOf("body_ends", eventId, offset, event.length) };
-  if (offset === event.length)
-    return {
-      code: "body_differs",
-      detail: detailOf("event_ends", eventId, offset, receivedBytes.length - event.length),
-    };
-  const [eventValue, receivedValue] = [valueAt(event, offset), valueAt(receivedBytes, offset)];
-  return {
+  const differentIndex = event.findIndex((byte, index) => byte !== receivedBytes[index]);
+  const offset = differentIndex < 0 ? event.length : differentIndex;
+  const differs = (...detail: Parameters<typeof detailOf>): CauseFinding => ({
     code: "body_differs",
-    detail: detailOf("values_differ", eventId, offset, eventValue, receivedValue),
-  };
-}
-
-function firstDifference(left: Uint8Array, right: Uint8Array): number {
-  const length = Math.min(left.length, right.length);
-  for (let offset = 0; offset < length; offset += 1) if (left[offset] !== right[offset]) return offset;
-  return length;
+    detail: detailOf(...detail),
+  });
+  if (offset === receivedBytes.length && event.length > receivedBytes.length)
+    return differs("body_ends", eventId, offset, event.length);
+  if (offset === event.length)
+    return differs("event_ends", eventId, offset, receivedBytes.length - event.length);
+  return differs("values_differ", eventId, offset, valueAt(event, offset), valueAt(receivedBytes, offset));
 }
 
 /** The JSON value that contains this byte, or the text from this byte on. */

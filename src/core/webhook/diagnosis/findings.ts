@@ -102,20 +102,13 @@ export function bodyHints(rawBody: Uint8Array): readonly CauseFinding[] {
   const text = Buffer.from(rawBody).toString("utf8");
   if (/^\[object \w+\]$/.test(text))
     return [{ code: "body_not_raw", detail: detailOf("object_as_text", text) }];
-  const lostDetail = detailOf("replacement_characters");
-  const formatDetail = detailOf("formatted");
-  const compactText = compactJson(text);
-  return [
-    ...(text.includes("\ufffd") ? [{ code: "body_characters_lost", detail: lostDetail } as const] : []),
-    ...(compactText === undefined || !hasLayout(text)
-      ? []
-      : [{ code: "body_reserialised", detail: formatDetail } as const]),
-  ];
-}
-
-/** Whether JSON has white space outside its strings. */
-function hasLayout(json: string): boolean {
-  return /\s/.test(json.replaceAll(/"(?:[^"\\]|\\.)*"/g, ""));
+  const hints: CauseFinding[] = [];
+  if (text.includes("\ufffd"))
+    hints.push({ code: "body_characters_lost", detail: detailOf("replacement_characters") });
+  const hasLayout = /\s/.test(text.replaceAll(/"(?:[^"\\]|\\.)*"/g, ""));
+  if (hasLayout && compactJson(text) !== undefined)
+    hints.push({ code: "body_reserialised", detail: detailOf("formatted") });
+  return hints;
 }
 
 /** A span as its two largest units: `3 d 4 h`, `5 min 20 s`. */

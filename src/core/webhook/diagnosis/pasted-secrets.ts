@@ -23,7 +23,7 @@ export function pastedForms(secret: string): readonly VariantRow<string>[] {
     const [firstPart = "", secondPart = ""] = token.split(/(?<=.)(?=whsec_)/);
     if (secondPart !== "") rows.push(["secret_wrapped", detailOf("pasted_twice"), firstPart]);
   }
-  const bareSecret = visibleText.trim().replaceAll(/^["'`]|["'`]$/g, "");
+  const bareSecret = bareText(visibleText);
   const prefix = /^whsec[-:. ]|^whsec__|^WHSEC_/.exec(bareSecret)?.[0];
   if (prefix !== undefined)
     rows.push(["secret_prefix", detailOf("other_beginning"), `whsec_${bareSecret.slice(prefix.length)}`]);
@@ -35,6 +35,11 @@ const TOKEN_PATTERN = /whsec_[A-Za-z0-9_-]+/g;
 function removeInvisible(text: string): string {
   // Byte order marks, soft hyphens, zero-width and replacement characters, and zero bytes.
   return text.replaceAll(/[\0\u00ad\u200b-\u200f\u2060\ufeff\ufffd]/g, "");
+}
+
+/** A text without white space and quotes around it. */
+function bareText(text: string): string {
+  return text.trim().replaceAll(/^["'`]|["'`]$/g, "");
 }
 
 /** A percent-encoded text, or a base64 or hex text of a whole secret, decoded. */
@@ -53,27 +58,18 @@ const MAX_TYPOS = 3;
 
 /** How a given secret differs from a known secret, which `label` names; undefined if they are equal or not similar. */
 export function compareSecret(givenSecret: string, secret: string, label: string): CauseFinding | undefined {
-  const text = removeInvisible(givenSecret)
-    .trim()
-    .replaceAll(/^["'`]|["'`]$/g, "");
+  const text = bareText(removeInvisible(givenSecret));
   if (text === secret || text.length < MIN_PART_LENGTH) return undefined;
   if (text.toLowerCase() === secret.toLowerCase())
     return { code: "secret_mistyped", detail: detailOf("other_case", label) };
-  if (secret.startsWith(text))
-    return {
-      code: "secret_cut",
-      detail: detailOf("beginning_of_secret", label, text.length, secret.length),
-    };
-  if (secret.endsWith(text) && !`whsec_${text}`.startsWith(secret))
-    return {
-      code: "secret_cut",
-      detail: detailOf("end_of_secret", label, text.length, secret.length),
-    };
-  if (secret.includes(text))
-    return {
-      code: "secret_cut",
-      detail: detailOf("part_of_secret", label, text.length, secret.length),
-    };
+  const parts = [
+    ["beginning_of_secret", secret.startsWith(text)],
+    ["end_of_secret", secret.endsWith(text) && !`whsec_${text}`.startsWith(secret)],
+    ["part_of_secret", secret.includes(text)],
+  ] as const;
+  const part = parts.find(([, isPart]) => isPart)?.[0];
+  if (part !== undefined)
+    return { code: "secret_cut", detail: detailOf(part, label, text.length, secret.length) };
   const count = leven(text, secret, { maxDistance: MAX_TYPOS + 1 });
   if (count > MAX_TYPOS) return undefined;
   return { code: "secret_mistyped", detail: detailOf(count === 1 ? "one_typo" : "typos", label, count) };
@@ -81,20 +77,13 @@ export function compareSecret(givenSecret: string, secret: string, label: string
 
 /** Why a text cannot be a secret, from its form alone. */
 export function secretFormFindings(secret: string): readonly CauseFinding[] {
-  const text = removeInvisible(secret)
-    .trim()
-    .replaceAll(/^["'`]|["'`]$/g, "");
+  const text = bareText(removeInvisible(secret));
   const detail = PLACEHOLDER_PATTERNS.find(([pattern]) => pattern.test(text))?.[1];
   if (detail !== undefined) return [{ code: "secret_placeholder", detail }];
   const [token = ""] = text.match(TOKEN_PATTERN) ?? [];
-  if (token === text && token.length < MIN_SECRET_LENGTH)
-    return [
-      {
-        code: "secret_cut",
-        detail: detailOf("too_short", token.length, MIN_SECRET_LENGTH),
-      },
-    ];
-  return [];
+  return token === text && token.length < MIN_SECRET_LENGTH
+    ? [{ code: "secret_cut", detail: detailOf("too_short", token.length, MIN_SECRET_LENGTH) }]
+    : [];
 }
 
 /** The shortest secret: whsec_ and 32 characters. */

@@ -1,6 +1,6 @@
 import { variantsOf, type VariantRow, type Variant } from "./body-variants.ts";
 import type { CauseFinding } from "./causes.ts";
-import { detailOf, type DetailName } from "./details.ts";
+import { detailOf } from "./details.ts";
 import { compareSecret, pastedForms } from "./pasted-secrets.ts";
 import { MAX_SIGNATURES, SIGNATURES_PATTERN } from "../signature.ts";
 
@@ -132,11 +132,7 @@ function spellingsOf(secret: string): readonly Variant<string | Uint8Array>[] {
   const isPrefixed = text.startsWith(SECRET_PREFIX);
   const unprefixedSecret = isPrefixed ? text.slice(SECRET_PREFIX.length) : text;
   const unquotedSecret = /^(["'`])(.*)\1$/.exec(text)?.[2];
-  const decodedRow = (detail: DetailName, value: Uint8Array | undefined): VariantRow<Uint8Array> => [
-    "secret_decoded",
-    detailOf(detail),
-    value,
-  ];
+  const hex = /^(?:[0-9a-f]{2})+$/i.test(unprefixedSecret) ? Buffer.from(unprefixedSecret, "hex") : undefined;
   const rows: readonly VariantRow<string | Uint8Array>[] = [
     ["secret_whitespace", detailOf("white_space_around_secret"), text === secret ? undefined : text],
     ...["\n", "\r\n", " "].map((end): VariantRow<string> => [
@@ -153,12 +149,9 @@ function spellingsOf(secret: string): readonly Variant<string | Uint8Array>[] {
     isPrefixed
       ? ["secret_prefix", detailOf("made_without_prefix"), unprefixedSecret]
       : ["secret_prefix", detailOf("lacks_prefix"), SECRET_PREFIX + text],
-    decodedRow("decoded_base64", Buffer.from(unprefixedSecret, "base64")),
-    decodedRow("decoded_whole_base64", Buffer.from(text, "base64")),
-    decodedRow(
-      "decoded_hexadecimal",
-      /^(?:[0-9a-f]{2})+$/i.test(unprefixedSecret) ? Buffer.from(unprefixedSecret, "hex") : undefined,
-    ),
+    ["secret_decoded", detailOf("decoded_base64"), Buffer.from(unprefixedSecret, "base64")],
+    ["secret_decoded", detailOf("decoded_whole_base64"), Buffer.from(text, "base64")],
+    ["secret_decoded", detailOf("decoded_hexadecimal"), hex],
   ];
   return [{ findings: [], value: secret }, ...variantsOf([...rows, ...pastedForms(secret)])].filter(
     ({ value }) => value.length > 0,
@@ -179,13 +172,12 @@ function headerFindings(header: string, name: string): CauseFinding[] {
   const items = header.split(",");
   if (/^[0-9a-f]{64}(?:, [0-9a-f]{64})+$/.test(header)) return [{ code: "signature_doubled", detail: name }];
   const hasTooMany = items.length > MAX_SIGNATURES && items.every((item) => /^[0-9a-f]{64}$/.test(item));
-  return [
-    ...(hasTooMany ? [{ code: "signature_too_many", detail: String(items.length) } as const] : []),
-    ...(/(?:^|[\s,])["']?(?:[a-z][a-z0-9_-]{0,15}[=:]|v\d+[\s,])/i.test(header)
-      ? [{ code: "signature_prefixed" } as const]
-      : []),
-    ...(/\s/.test(header) ? [{ code: "signature_whitespace" } as const] : []),
-  ];
+  const findings: CauseFinding[] = [];
+  if (hasTooMany) findings.push({ code: "signature_too_many", detail: String(items.length) });
+  if (/(?:^|[\s,])["']?(?:[a-z][a-z0-9_-]{0,15}[=:]|v\d+[\s,])/i.test(header))
+    findings.push({ code: "signature_prefixed" });
+  if (/\s/.test(header)) findings.push({ code: "signature_whitespace" });
+  return findings;
 }
 
 /** An item without quotes and prefix; empty if it is only a prefix or a timestamp. */
@@ -209,13 +201,9 @@ function candidatesOf(item: string): DigestVariant[] {
 function digestsInHex(hex: string, caseFindings: readonly CauseFinding[]): DigestVariant[] {
   const algorithm = "sha256" as const;
   if (hex.length === 64) return [{ algorithm, hex, findings: caseFindings }];
-  const truncatedDigest: DigestVariant = {
-    algorithm,
-    hex: hex.slice(0, 64),
-    findings: [...caseFindings, invalidItemFinding(hex)],
-  };
   if (hex.length < MIN_PROVABLE_DIGITS) return [];
-  return [...otherAlgorithmDigests(hex, caseFindings), truncatedDigest];
+  const findings = [...caseFindings, invalidItemFinding(hex)];
+  return [...otherAlgorithmDigests(hex, caseFindings), { algorithm, hex: hex.slice(0, 64), findings }];
 }
 
 function otherAlgorithmDigests(hex: string, caseFindings: readonly CauseFinding[]): DigestVariant[] {

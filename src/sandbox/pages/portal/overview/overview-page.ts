@@ -79,9 +79,8 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
 
 /** The newest finished attempt to an endpoint, among its due and failed deliveries. */
 function lastAttempt({ store }: PortalContext, { id, storeId }: Endpoint): StoryAttempt | undefined {
-  const anyDelivery = { storeId, endpointId: id, eventId: null, checkoutId: null, limit: MAX_ROWS };
   const attempts = (["due", "failed"] as const)
-    .flatMap((state) => store.deliveries.list({ ...anyDelivery, state }))
+    .flatMap((state) => store.deliveries.list({ storeId, endpointId: id, state, limit: MAX_ROWS }))
     .flatMap((delivery) => store.deliveryAttempts.of(delivery.id).slice(-1))
     .filter(({ finishedAt }) => finishedAt !== null);
   return attempts.toSorted((left, right) => right.startedAt - left.startedAt)[0];

@@ -19,7 +19,7 @@ export function finishedFirstSteps(
   const anyCheckout = { storeId, status: null, object: null, paymentMethod: null, orderId: null };
   const newestPage = { before: POSITION_AFTER_ALL, limit: 1 };
   const listDeliveries = (state: DeliveryState, limit: number) =>
-    store.deliveries.list({ storeId, endpointId: null, eventId: null, checkoutId: null, state, limit });
+    store.deliveries.list({ storeId, state, limit });
   const hasAnswer = (state: DeliveryState): boolean =>
     listDeliveries(state, MAX_DELIVERIES).some(({ id }) =>
       store.deliveryAttempts.of(id).some(({ status }) => status !== null),

@@ -1,5 +1,5 @@
 import { displayStoreName } from "../../../../core/config/store-name.ts";
-import { differencesLine } from "../../../../core/webhook/dialect-differences.ts";
+import { differencesText } from "../../../../core/webhook/dialect-differences.ts";
 import { displayText } from "../../../../core/text.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { NO_VALUE_TEXT } from "../../../../core/config/setting-kinds.ts";
@@ -35,7 +35,7 @@ function namesPanel({ merchant, store, dialect }: Summary): Html {
       [COMMON_TEXTS.state, badStateBadge(store.active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
       [
         TEXTS.dialect,
-        html`${dialect === undefined ? TEXTS.noDialect : html`<code>${differencesLine(dialect)}</code>`}`,
+        html`${dialect === undefined ? TEXTS.noDialect : html`<code>${differencesText(dialect)}</code>`}`,
       ],
     ])}
     <p class="hint">${TEXTS.namesHint}</p>

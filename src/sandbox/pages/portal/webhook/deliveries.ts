@@ -46,7 +46,7 @@ export function deliveriesPage(
       if (!typeCheck.ok) return typeCheck;
       if (before !== undefined && deliveries.find(before)?.storeId !== view.storeId)
         return refuseFact("no_delivery_before", { delivery: printableLiteral(before) });
-      const filter = { endpointId: endpoint ?? null, state: check.value.state ?? null, type: type ?? null };
+      const filter = { endpointId: endpoint, state: check.value.state, type };
       const page = { ...filter, storeId: view.storeId, before, limit: PAGE_SIZE };
       const { deliveries: items, nextBefore: next } = deliveries.page(page);
       return accept({ items, next });

@@ -30,8 +30,8 @@ export function endpointPage(
   context: PortalContext,
 ): PageContent {
   const health = healthOf(context, view, endpoint.id);
-  const filter = { storeId: view.storeId, endpointId: endpoint.id, state: null, type: null };
-  const { deliveries, nextBefore } = context.store.deliveries.page({ ...filter, limit: 50 });
+  const filter = { storeId: view.storeId, endpointId: endpoint.id, limit: 50 };
+  const { deliveries, nextBefore } = context.store.deliveries.page(filter);
   const address = (cursor: string | null): string =>
     listUrl(view, "/webhooks", { endpoint: endpoint.id, before: cursor });
   const main = html`${revealedSecrets(view)}

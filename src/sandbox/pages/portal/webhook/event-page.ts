@@ -20,8 +20,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
   const event = store.events.find(view.id);
   if (event?.storeId !== view.storeId) return refuseFact("no_event", { event: view.id });
   const { storeId } = view;
-  const filter = { endpointId: null, checkoutId: null, state: null, limit: MAX_DELIVERIES };
-  const deliveries = store.deliveries.list({ ...filter, storeId, eventId: event.id });
+  const deliveries = store.deliveries.list({ storeId, eventId: event.id, limit: MAX_DELIVERIES });
   const hasDeliveries = deliveries.length > 0;
   const deliveriesPart = hasDeliveries
     ? deliveryTable(context, view, { deliveries, hasOneTarget: false })

@@ -110,9 +110,7 @@ async function addedNotice({ id }: AnswerOf<"addEndpoint">, scope: ActionContext
 }
 
 function deliveriesOf({ context, view }: ActionContext, eventId: string) {
-  const anyState = { endpointId: null, checkoutId: null, state: null };
-  const filter = { ...anyState, storeId: view.storeId, eventId, limit: MAX_DELIVERIES };
-  return context.store.deliveries.list(filter);
+  return context.store.deliveries.list({ storeId: view.storeId, eventId, limit: MAX_DELIVERIES });
 }
 
 /** Maximum number of an event's deliveries that are read: more than the endpoints that a store can have. */
