@@ -46,7 +46,7 @@ export function parseView(
 /** The value of a field of a JSON view, or of the group of a pattern. */
 function valueAt(fieldOrPattern: string, text: string, json: unknown): unknown {
   const field = isRecord(json) ? json[fieldOrPattern] : undefined;
-  return field ?? groupOf(fieldOrPattern, text);
+  return field ?? matchOf(fieldOrPattern, text)?.[1];
 }
 
 /** An amount with two decimals, such as 19.99 or 1.234,50: its digits are its minor units. */
@@ -67,11 +67,7 @@ function numberAt(fieldOrPattern: string, text: string, json: unknown): number |
   return typeof number === "number" ? number : null;
 }
 
-/** The text of a pattern's group; a text that is not a pattern matches nothing. */
-function groupOf(pattern: string, text: string): string | undefined {
-  return matchOf(pattern, text)?.[1];
-}
-
+/** A text that is not a pattern matches nothing. */
 function matchOf(pattern: string, text: string): RegExpExecArray | null {
   try {
     return new RegExp(pattern).exec(text);
