@@ -21,22 +21,13 @@ export type ChecklistReport = Checklist & {
   readonly calibration: { readonly record: Calibration; readonly ageMs: number } | null;
 };
 
-export function reportJson({
-  verdict,
-  source,
-  service,
-  storeId,
-  judgedAt,
-  items,
-  calibration,
-  exploration = null,
-}: ChecklistReport) {
+export function reportJson({ calibration, exploration = null, ...report }: ChecklistReport) {
   return {
-    verdict,
-    source,
-    service,
-    store_id: storeId,
-    judged_at: toIso(judgedAt),
+    verdict: report.verdict,
+    source: report.source,
+    service: report.service,
+    store_id: report.storeId,
+    judged_at: toIso(report.judgedAt),
     livemode: false as const,
     calibration: calibration === null ? null : calibrationJson(calibration.record),
     exploration:
@@ -48,7 +39,7 @@ export function reportJson({
             not_judged: countNotJudged(exploration.places),
             at: toIso(exploration.at),
           },
-    items: items.map(({ name, status, reason, evidence, assumptions, next }) => ({
+    items: report.items.map(({ name, status, reason, evidence, assumptions, next }) => ({
       name,
       title: english(ITEM_TITLES[name]),
       status,
