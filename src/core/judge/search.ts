@@ -62,29 +62,21 @@ export function placesOf({
   hasOrder,
 }: Pick<Trace, "requests" | "deliveries" | "hasOrder">): readonly StepPlace[] {
   const counts = new Map<string, number>();
-  const nextNumber = (name: string): number => {
-    const ordinal = (counts.get(name) ?? 0) + 1;
-    counts.set(name, ordinal);
-    return ordinal;
-  };
   const places: StepPlace[] = [];
+  const add = (name: string, placeAt: (nth: number) => StepPlace): void => {
+    const nth = (counts.get(name) ?? 0) + 1;
+    counts.set(name, nth);
+    if (nth <= MAX_SIMILAR_PLACES) places.push(placeAt(nth));
+  };
   for (const { method, path } of requests) {
     if (method !== "GET" && method !== "POST") continue;
-    const pattern = path
-      .split("/")
-      .map((part) => (isUuid(part) ? "*" : part))
-      .join("/");
-    const ordinal = nextNumber(`${method} ${pattern}`);
-    if (ordinal <= MAX_SIMILAR_PLACES) places.push({ kind: "request", method, path: pattern, nth: ordinal });
+    const parts = path.split("/").map((part) => (isUuid(part) ? "*" : part));
+    const pattern = parts.join("/");
+    add(`${method} ${pattern}`, (nth) => ({ kind: "request", method, path: pattern, nth }));
   }
   // No other fault applies to a duplicate that a fault has created.
-  for (const { eventType, cause, attempts } of deliveries) {
-    if (cause === "duplicate") continue;
-    attempts.forEach(() => {
-      const ordinal = nextNumber(eventType);
-      if (ordinal <= MAX_SIMILAR_PLACES) places.push({ kind: "delivery", eventType, nth: ordinal });
-    });
-  }
+  for (const { eventType, attempts } of deliveries.filter(({ cause }) => cause !== "duplicate"))
+    for (const _ of attempts) add(eventType, (nth) => ({ kind: "delivery", eventType, nth }));
   if (hasOrder) places.push({ kind: "page" });
   return places;
 }

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { isRecord, parseJson } from "../json.ts";
+import { isPattern } from "./shop.ts";
 import { excerpt, redactSecrets } from "../text.ts";
 
 /** The state of an order in the merchant's own records; values that the records do not show are null. */
@@ -69,11 +70,7 @@ function numberAt(fieldOrPattern: string, text: string, json: unknown): number |
 
 /** A text that is not a pattern matches nothing. */
 function matchOf(pattern: string, text: string): RegExpExecArray | null {
-  try {
-    return new RegExp(pattern).exec(text);
-  } catch {
-    return null;
-  }
+  return isPattern(pattern) ? new RegExp(pattern).exec(text) : null;
 }
 
 /** Number of characters of a long view that a finding shows before and after the end of a deciding part. */
