@@ -4,7 +4,7 @@ import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import type { FactWithoutValues } from "../refusals.ts";
 import { printableLiteral } from "../text.ts";
-import type { Production, RecordedAction } from "./shapes.ts";
+import type { Production, RecordedAction, SubjectAction } from "./shapes.ts";
 import type { Price } from "../checkout/shapes.ts";
 
 /** An action on a store, as the audit log stores it. */
@@ -51,11 +51,6 @@ export function decideAction(
   return fact === false ? accept(undefined) : refuseFact(fact, {});
 }
 
-type StoreAction = Exclude<
-  AdminAction["action"],
-  "enable_capability" | "disable_capability" | "approve_price" | "revoke_price"
->;
-
 /** Why an action on the whole store is refused; false if it is not. */
 const REFUSALS = {
   request_production: ({ production }) =>
@@ -70,7 +65,10 @@ const REFUSALS = {
     return !isApproved(production) && "gate_stays_closed";
   },
   close_gate: ({ production }) => !isGateOpen(production) && "gate_is_closed",
-} satisfies Record<StoreAction, (status: StoreStatus) => FactWithoutValues | false>;
+} satisfies Record<
+  Exclude<AdminAction["action"], SubjectAction>,
+  (status: StoreStatus) => FactWithoutValues | false
+>;
 
 /** The field of `Production` that an action sets; other actions have no effect on production. */
 const AFFECTED_FIELDS: Readonly<Partial<Record<AdminAction["action"], keyof Production>>> = {

@@ -22,6 +22,7 @@ export type ChecklistReport = Checklist & {
 };
 
 export function reportJson({ calibration, exploration = null, ...report }: ChecklistReport) {
+  const record = calibration?.record;
   return {
     verdict: report.verdict,
     source: report.source,
@@ -29,7 +30,8 @@ export function reportJson({ calibration, exploration = null, ...report }: Check
     store_id: report.storeId,
     judged_at: toIso(report.judgedAt),
     livemode: false as const,
-    calibration: calibration === null ? null : calibrationJson(calibration.record),
+    calibration:
+      record === undefined ? null : { service: record.service, at: record.at, ...verdictsOf(record) },
     exploration:
       exploration === null
         ? null
@@ -49,11 +51,6 @@ export function reportJson({ calibration, exploration = null, ...report }: Check
       next,
     })),
   };
-}
-
-function calibrationJson(record: Calibration) {
-  const { service, at } = record;
-  return { service, at, ...verdictsOf(record) };
 }
 
 /** The project's calibration in one line: its service, its age and its verdicts, with the contradicted decisions. */

@@ -68,7 +68,6 @@ const RETURN_LOSS_CAUSES = {
   booked_when_paid: "lost_by_return",
   final_stays: "lost_by_return",
 } as const;
-const TWO_VISITS_AT_ONCE = atOnce({ visit: "a" }, { visit: "a" });
 const VISIT_WITH_OTHER_SESSION = visitAs({ session: "b" });
 /** A visit in a tab of the first attempt. */
 const VISIT_WITH_FIRST_SESSION = visitAs({ session: "first" });
@@ -100,7 +99,7 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
   },
   return_before_webhook: {
     title: ["two returns at once before the webhook, and one after", "Webhook 之前同时返回两次，之后一次"],
-    steps: [NEW_ORDER, PAY, TWO_VISITS_AT_ONCE, EVENTS_AGAIN, VISIT, LOOK],
+    steps: [NEW_ORDER, PAY, atOnce({ visit: "a" }, { visit: "a" }), EVENTS_AGAIN, VISIT, LOOK],
     causes: { never_unpaid: "paid_without_asking", booked_once: "books_by_both" },
   },
   return_pending: {

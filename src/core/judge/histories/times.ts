@@ -33,6 +33,7 @@ const KILL_AT_ANSWERS = atOnce(
 );
 const RESTART_LOSS_CAUSES = causedBy("lost_at_restart", "booked_when_paid", "booked_once", "final_stays");
 
+const LONG_FIELDS = { part: "duplicates" } as const;
 const RESTART_FIELDS = { part: "duplicates", needs: ["restart"], isAlone: true } as const;
 const OUTAGE_FIELDS = { part: "duplicates", needs: ["create"], isAlone: true } as const;
 
@@ -102,37 +103,25 @@ function waitForOthers(minMs: number): Step {
 }
 
 export const TIME_HISTORIES = {
-  ...historiesWith(
-    { part: "duplicates" },
-    {
-      paid_late: {
-        title: ["an order that is paid long after it was created", "下单很久之后才支付"],
-        steps: [NEW_ORDER, waitForOthers(15_000), BUY_AGAIN, PAYMENT],
-        causes: { booked_when_paid: "gives_up_late" },
-      },
-      api_away: {
-        title: ["a payment while the API answers 503 for 10 s", "API 持续 10 秒返回 503 期间的支付"],
-        needs: ["create"],
-        steps: [
-          NEW_ORDER,
-          PAY,
-          API.busy,
-          TELL_PAID,
-          wait(10_000),
-          API.up,
-          waitForOthers(15_000),
-          EVENTS_AGAIN,
-        ],
-        causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
-      },
-      much_later: {
-        title: ["the same payment event again, more than 30 s later", "超过 30 秒后再次推送同一支付事件"],
-        isLong: true,
-        steps: [NEW_ORDER, PAY, TELL_PAID, LOOK, waitForOthers(31_000), TELL_PAID, LOOK],
-        causes: { booked_once: "forgets" },
-      },
+  ...historiesWith(LONG_FIELDS, {
+    paid_late: {
+      title: ["an order that is paid long after it was created", "下单很久之后才支付"],
+      steps: [NEW_ORDER, waitForOthers(15_000), BUY_AGAIN, PAYMENT],
+      causes: { booked_when_paid: "gives_up_late" },
     },
-  ),
+    api_away: {
+      title: ["a payment while the API answers 503 for 10 s", "API 持续 10 秒返回 503 期间的支付"],
+      needs: ["create"],
+      steps: [NEW_ORDER, PAY, API.busy, TELL_PAID, wait(10_000), API.up, waitForOthers(15_000), EVENTS_AGAIN],
+      causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
+    },
+    much_later: {
+      title: ["the same payment event again, more than 30 s later", "超过 30 秒后再次推送同一支付事件"],
+      isLong: true,
+      steps: [NEW_ORDER, PAY, TELL_PAID, LOOK, waitForOthers(31_000), TELL_PAID, LOOK],
+      causes: { booked_once: "forgets" },
+    },
+  }),
   ...historiesWith(RESTART_FIELDS, {
     ...restartRows("restart", ["a kill", "强制重启"]),
     ...restartRows("stop", ["an orderly stop", "正常停止"]),
