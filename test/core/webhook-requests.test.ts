@@ -44,9 +44,9 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** The fields of an event that a case changes, with their new values. */
 function changedBy(name: CaseName): Json {
-  const { body } = buildDrillRequest(DRILL_CASES[name], { ...EVENTS, order: ORDER }, KEYS);
+  const { request } = buildDrillRequest(DRILL_CASES[name], { ...EVENTS, order: ORDER }, KEYS);
   const own = JSON.parse(createTestEvent(EVENTS.own, EVENTS.own.createdAt).body) as Json;
-  const sent = JSON.parse(body) as Json;
+  const sent = JSON.parse(String(request.body)) as Json;
   const before = name.startsWith("payment_") ? (JSON.parse(ORDER.body) as Json) : own;
   expect([name, Object.keys(before).filter((field) => !(field in sent))]).toEqual([name, []]);
   const changed = Object.entries(sent).filter(
@@ -71,9 +71,8 @@ test("a changed event of the drill differs from the genuine event only in the pa
     expect([name, changedBy(name as CaseName)]).toEqual([name, changes]);
   // An id without digits is changed, too.
   const unnamed = { ...EVENTS, own: { ...EVENTS.own, storeId: "a-store" }, order: null };
-  expect(JSON.parse(buildDrillRequest(DRILL_CASES.other_store, unnamed, KEYS).body)).toMatchObject({
-    store_id: "a-stoerx",
-  });
+  const { request } = buildDrillRequest(DRILL_CASES.other_store, unnamed, KEYS);
+  expect(JSON.parse(String(request.body))).toMatchObject({ store_id: "a-stoerx" });
   // The field is also changed in the order of the event, if the order has the field.
   expect(changedBy("payment_live")).toMatchObject({
     livemode: true,
@@ -83,16 +82,17 @@ test("a changed event of the drill differs from the genuine event only in the pa
 });
 
 test("the changed_byte case is the good event with another last digit of created_at", () => {
-  const { body, headers } = buildDrillRequest(DRILL_CASES.changed_byte, { ...EVENTS, order: null }, KEYS);
+  const events = { ...EVENTS, order: null };
+  const { request } = buildDrillRequest(DRILL_CASES.changed_byte, events, KEYS);
+  const body = String(request.body);
   const own = createTestEvent(EVENTS.own, EVENTS.own.createdAt).body;
   const differing = Array.from(own).filter((character, at) => character !== body[at]);
   expect([body.length, differing.length]).toEqual([own.length, 1]);
   const { created_at: at, ...rest } = JSON.parse(body) as Json;
   expect(new Date(String(at)).toISOString()).toBe(at);
   expect(rest).toEqual({ ...(JSON.parse(own) as Json), created_at: undefined });
-  expect(headers).toEqual(
-    buildDrillRequest(DRILL_CASES.good_event, { ...EVENTS, order: null }, KEYS).headers,
-  );
+  const genuine = buildDrillRequest(DRILL_CASES.good_event, events, KEYS);
+  expect(request.headers).toEqual(genuine.request.headers);
 });
 
 /** The number of characters in which two texts of equal length differ; undefined if their lengths differ. */
@@ -103,8 +103,8 @@ function differences(one: string, other: string): number | undefined {
 
 test("a forged signature differs from the correct signature as its case says", () => {
   const signedAs = (name: CaseName): string => {
-    const { headers } = buildDrillRequest(DRILL_CASES[name], { ...EVENTS, order: null }, KEYS);
-    return headers["Checkout-Signature"] ?? "none";
+    const { request } = buildDrillRequest(DRILL_CASES[name], { ...EVENTS, order: null }, KEYS);
+    return new Headers(request.headers).get("Checkout-Signature") ?? "none";
   };
   const right = signedAs("good_event");
   const rows: Partial<Record<CaseName, number | undefined>> = {

@@ -2,7 +2,7 @@
 import type { CheckoutEvent } from "../../core/checkout/event.ts";
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
-import { buildDrillRequest, buildFormRequest, paymentType } from "../../core/judge/forms/requests.ts";
+import { buildDrillRequest, paymentType } from "../../core/judge/forms/requests.ts";
 import { eventIdLike, nearAmount, type SamePart } from "../../core/judge/neighbours.ts";
 import type { Step } from "../../core/judge/step.ts";
 import { isRecord } from "../../core/json.ts";
@@ -143,8 +143,8 @@ export function requestsOf(
     .filter(({ eventTypes }) => matchesPatterns(eventTypes, sentType as CheckoutEvent["type"]))
     .map(({ id, inForce }) => {
       const form: Mutations = { event: "order", secret: () => inForce, ...variant };
-      const request = buildDrillRequest(form, { own: ownEvent, first: ownEvent, order }, keys);
-      return [id, buildFormRequest(form, request, keys)];
+      const { request } = buildDrillRequest(form, { own: ownEvent, first: ownEvent, order }, keys);
+      return [id, request];
     });
 }
 

@@ -36,11 +36,12 @@ export type WatchedPurchase = {
   readonly hasNewOrderId: boolean;
 };
 
-type BrokenRule = {
+/** A broken rule, with the cause that an answer shows. */
+export type BrokenFinding = {
   readonly invariant: JudgedInvariant;
   readonly expected: StepText;
   readonly got: StepText;
-  readonly cause: Cause | undefined;
+  readonly cause?: Cause | undefined;
 };
 
 /** Whether the client received an answer that names its order. */
@@ -67,10 +68,10 @@ export function rulesOfClient({ runs, liveCount }: WatchedPurchase): readonly Ju
   ];
 }
 
-export function brokenRuleOf({ runs, liveCount, hasNewOrderId }: WatchedPurchase): BrokenRule | undefined {
+export function brokenRuleOf({ runs, liveCount, hasNewOrderId }: WatchedPurchase): BrokenFinding | undefined {
   const lastRun = runs.at(-1);
   const log = lastRun?.log ?? [];
-  const keyVerdict = findBrokenKey(log, orderExistedCheck(runs));
+  const keyVerdict = findBrokenKey(log, runs);
   if (keyVerdict !== undefined) return keyVerdict;
   if (liveCount > 1 || hasNewOrderId)
     return {
@@ -96,40 +97,33 @@ export function brokenRuleOf({ runs, liveCount, hasNewOrderId }: WatchedPurchase
 }
 
 /** Finds a refusal that only a wrong key causes. */
-function findBrokenKey(
-  log: readonly LoggedCreate[],
-  orderExisted: OrderExistedCheck,
-): BrokenRule | undefined {
+function findBrokenKey(log: readonly LoggedCreate[], runs: readonly WatchedRun[]): BrokenFinding | undefined {
   const index = log.findIndex(({ code, arrival }) => arrival === "whole" && KEY_CAUSES.has(code));
   const code = log[index]?.code ?? null;
-  const cause = KEY_CAUSES.get(code)?.(log.slice(0, index), orderExisted);
+  const cause = KEY_CAUSES.get(code)?.(log.slice(0, index), runs);
   return code === null ? undefined : { invariant: "one_key", expected: factOf("same_key"), got: code, cause };
-}
-
-type OrderExistedCheck = (earlierCreates: readonly LoggedCreate[]) => boolean;
-
-/** Whether the order existed before a request. A create of a killed command was processed, but may be logged later. */
-function orderExistedCheck(runs: readonly WatchedRun[]): OrderExistedCheck {
-  return (earlierCreates) =>
-    earlierCreates.some(isAccepted) || runs.some(({ isKilled }) => isKilled === true);
 }
 
 /** The causes of refusals of a key, from the creates before the refusal. */
 const KEY_CAUSES = new Map<
   ErrorCode | null,
-  (earlierCreates: readonly LoggedCreate[], orderExisted: OrderExistedCheck) => Cause
+  (earlierCreates: readonly LoggedCreate[], runs: readonly WatchedRun[]) => Cause
 >([
   ["idempotency_key_missing", () => "no_key"],
   ["idempotency_key_invalid", () => "invalid_key"],
   [
     "idempotency_key_reused",
-    (earlierCreates, orderExisted) => (orderExisted(earlierCreates) ? "other_body" : "alike"),
+    // A create of a killed command was processed, but may be logged later.
+    (earlierCreates, runs) =>
+      earlierCreates.some(isAccepted) || runs.some(({ isKilled }) => isKilled === true)
+        ? "other_body"
+        : "alike",
   ],
   ["order_conflict", (earlierCreates) => (hasAnswerArrived(earlierCreates) ? "second_create" : "new_key")],
 ]);
 
 /** Finds a retry that is refused as invalid although the service accepted the create before: its body differs. */
-function findChangedBody(log: readonly LoggedCreate[]): BrokenRule | undefined {
+function findChangedBody(log: readonly LoggedCreate[]): BrokenFinding | undefined {
   const index = log.findIndex(isAccepted);
   const failure = log.slice(index + 1).find(({ status, arrival }) => arrival === "whole" && status === 400);
   if (index < 0 || failure === undefined) return undefined;
@@ -142,7 +136,7 @@ function findChangedBody(log: readonly LoggedCreate[]): BrokenRule | undefined {
 }
 
 /** Finds a wrong end of a run, given the answers that had arrived. */
-function findBrokenEnd(run: WatchedRun): BrokenRule | undefined {
+function findBrokenEnd(run: WatchedRun): BrokenFinding | undefined {
   const { hasEnded, isDone, got, isKilled, isWrong, mayFail, log } = run;
   const endRule = { invariant: "client_ends", expected: factOf("ends_well") } as const;
   if (!hasEnded) return { ...endRule, got: factOf("time_up"), cause: "never_ends" };

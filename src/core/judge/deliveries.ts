@@ -41,34 +41,19 @@ export function isPaymentDropped(deliveries: readonly ObservedDelivery[]): boole
 /** How a shop answered: genuine events that it accepted or finally refused, and forged events. */
 export function answersIn(deliveries: readonly ObservedDelivery[]): readonly Observation[] {
   return deliveries.flatMap(({ eventType: type, state, attempts }): readonly Observation[] => {
-    const forgedAttempts = attempts.filter((attempt) => !isGenuine(attempt) && attempt.status !== null);
-    const genuineFacts: readonly Observation[] =
-      state === "failed"
-        ? [
-            {
-              kind: "refused",
-              type,
-              got: answerValue(attempts.at(-1)),
-              isForeign: false,
-              cause: refusalCause(type),
-            },
-          ]
-        : state === "succeeded"
-          ? [{ kind: "taken" }]
-          : [];
-    return [
-      ...genuineFacts,
-      ...forgedAttempts.map((attempt) => ({
+    const forgedFacts = attempts
+      .filter((attempt) => !isGenuine(attempt) && attempt.status !== null)
+      .map((attempt) => ({
         kind: "forged" as const,
         isAccepted: isSuccess(attempt.status),
         got: answerValue(attempt),
-      })),
-    ];
+      }));
+    if (state === "succeeded") return [{ kind: "taken" }, ...forgedFacts];
+    if (state !== "failed") return forgedFacts;
+    const cause = isPaymentEvent(type) ? "refuses_payment" : "refuses_event";
+    const got = answerValue(attempts.at(-1));
+    return [{ kind: "refused", type, got, isForeign: false, cause }, ...forgedFacts];
   });
-}
-
-function refusalCause(type: string): Cause {
-  return isPaymentEvent(type) ? "refuses_payment" : "refuses_event";
 }
 
 function answerValue(attempt: ObservedAttempt | undefined): StepValue {
@@ -78,11 +63,8 @@ function answerValue(attempt: ObservedAttempt | undefined): StepValue {
 
 /** Why an order is booked more than once, judged by the deliveries. */
 export function repeatCause(deliveries: readonly ObservedDelivery[], isKilled: boolean): Cause {
-  const attemptCount = paymentDeliveries(deliveries).reduce(
-    (sum, delivery) => sum + delivery.attempts.length,
-    0,
-  );
-  if (attemptCount > 1) return "books_again";
+  const paymentAttempts = paymentDeliveries(deliveries).flatMap(({ attempts }) => attempts);
+  if (paymentAttempts.length > 1) return "books_again";
   return isKilled ? "books_at_start" : "books_other_events";
 }
 
@@ -96,17 +78,16 @@ export function lossCause(deliveries: readonly ObservedDelivery[]): Cause {
   const payments = paymentDeliveries(deliveries);
   if (payments.length === 0) return "not_told";
   const acceptedAt = firstAcceptedAt(payments);
-  if (acceptedAt === undefined) return "accepts_forged";
+  if (acceptedAt === Number.POSITIVE_INFINITY) return "accepts_forged";
   const isPaymentEarly = otherDeliveries(deliveries).some(
-    (delivery) =>
-      delivery.cause === "event" && (firstAcceptedAt([delivery]) ?? Number.POSITIVE_INFINITY) > acceptedAt,
+    (delivery) => delivery.cause === "event" && firstAcceptedAt([delivery]) > acceptedAt,
   );
   return isPaymentEarly ? "lost_early" : (overwriteCause(deliveries) ?? "acknowledged_only");
 }
 
 /** The cause of a lost payment if an older event was accepted after the payment. */
 export function overwriteCause(deliveries: readonly ObservedDelivery[]): Cause | undefined {
-  const acceptedAt = firstAcceptedAt(paymentDeliveries(deliveries)) ?? Number.POSITIVE_INFINITY;
+  const acceptedAt = firstAcceptedAt(paymentDeliveries(deliveries));
   // After a clock move, a copy of an event can have the same time as the payment that it follows.
   const hasLaterEvent = otherDeliveries(deliveries).some(({ cause, attempts }) =>
     attempts.some(
@@ -121,10 +102,11 @@ function otherDeliveries(deliveries: readonly ObservedDelivery[]): readonly Obse
   return deliveries.filter(({ eventType }) => !isPaymentEvent(eventType));
 }
 
-/** The time at which the first genuine attempt of these deliveries was accepted. */
-function firstAcceptedAt(deliveries: readonly ObservedDelivery[]): number | undefined {
-  const times = acceptedAttempts(deliveries)
-    .filter(isGenuine)
-    .map(({ startedAt }) => startedAt);
-  return times.length === 0 ? undefined : Math.min(...times);
+/** The time at which the first genuine attempt of these deliveries was accepted; infinity if there was none. */
+function firstAcceptedAt(deliveries: readonly ObservedDelivery[]): number {
+  return Math.min(
+    ...acceptedAttempts(deliveries)
+      .filter(isGenuine)
+      .map(({ startedAt }) => startedAt),
+  );
 }

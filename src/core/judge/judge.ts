@@ -6,7 +6,7 @@ import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
 import { factOf, withNames } from "../readiness/drills/said.ts";
 import type { Status } from "../checkout/checkout.ts";
-import { brokenRuleOf, rulesOfClient } from "./client.ts";
+import { brokenRuleOf, rulesOfClient, type BrokenFinding } from "./client.ts";
 import { amountCause, lossCause, overwriteCause, repeatCause } from "./deliveries.ts";
 import type { CreateFact, DialectFact, LookFact, Observation } from "./observation.ts";
 import { SECRET_PLACES } from "./secrets.ts";
@@ -32,11 +32,8 @@ export type HistoryVerdict =
       readonly got: StepText;
     };
 
-export type BrokenRule = Pick<
-  Extract<HistoryVerdict, { state: "broken" }>,
-  "invariant" | "expected" | "got" | "cause" | "namesText"
->;
-type UnclearFinding = Pick<Extract<HistoryVerdict, { state: "not_judged" }>, "reason" | "field" | "got">;
+export type BrokenRule = Omit<Extract<HistoryVerdict, { state: "broken" }>, "state">;
+type UnclearFinding = Omit<Extract<HistoryVerdict, { state: "not_judged" }>, "state">;
 
 /** The rules on which facts decide, and the broken rules, in the order of the facts; forged events come last. */
 export function verdictsOn(facts: readonly Observation[]): {
@@ -50,11 +47,10 @@ export function verdictsOn(facts: readonly Observation[]): {
   const renewsOrders = facts.some((fact) => fact.kind === "create" && fact.isRenewed === true);
   let hasReturned = false;
   // A booked forged event proves more than its answer.
-  const isForgedFact = ({ kind }: Observation): boolean => kind === "forged";
-  for (const fact of [
-    ...facts.filter((candidate) => !isForgedFact(candidate)),
-    ...facts.filter(isForgedFact),
-  ]) {
+  const sortedFacts = facts.toSorted(
+    (left, right) => Number(left.kind === "forged") - Number(right.kind === "forged"),
+  );
+  for (const fact of sortedFacts) {
     const wasPaid = fact.kind === "look" && paidOrders.has(fact.of);
     const { rules, finding } = judgeFact(fact, { wasPaid, renewsOrders, hasReturned });
     for (const invariant of rules) judgedRules.add(invariant);
@@ -105,8 +101,6 @@ export function causeOf({
   return withNames(namesText, factOf(cause ?? invariant));
 }
 
-/** A broken rule with the cause that an answer shows. */
-type BrokenFinding = Omit<BrokenRule, "cause"> & { readonly cause?: Cause | undefined };
 type ObservationOf<Kind extends Observation["kind"]> = Extract<Observation, { kind: Kind }>;
 
 /** The rules on which a fact decides, and the rule that it breaks. */
@@ -170,8 +164,9 @@ function judgeRefusal({
 }
 
 function judgeForgery({ isAccepted, got }: ObservationOf<"forged">): BrokenFinding | undefined {
-  if (!isAccepted) return undefined;
-  return { invariant: "refuses_forged", expected: "4xx", got, cause: "answers_forged" };
+  return isAccepted
+    ? { invariant: "refuses_forged", expected: "4xx", got, cause: "answers_forged" }
+    : undefined;
 }
 
 function judgeEnd({ got, isKilled }: ObservationOf<"end">): BrokenFinding | undefined {

@@ -1,51 +1,48 @@
 import { flipDigits } from "../readiness/drills/webhook-case.ts";
 import { MAX_ORDER_ID_LENGTH } from "../checkout/create-request.ts";
 
-/** How one order_id resembles another; each kind catches shops that confuse such order_ids. */
-export type NeighbourKind =
-  | "other_case"
-  | "longer"
-  | "shorter"
-  | "last_character"
-  | "same_end"
-  | "same_head"
-  | "digits"
-  | "pattern"
-  | "look_alike"
-  | "same_number";
+type SimilarIds = readonly [a: string, b: string, c: string];
 
-/** The order_ids of a history's orders: the subject's order_id, and two order_ids that resemble it in this way. */
-export function neighbourIds(id: string, kind: NeighbourKind): readonly [a: string, b: string, c: string] {
-  switch (kind) {
-    case "other_case": {
-      const letterId = /[A-Za-z]/.test(id) ? id : `a${id}`;
-      return [letterId, switchCase(letterId), `0${letterId}`].map(shortenId) as [string, string, string];
-    }
-    case "longer":
-      return [shortenId(id, 2), `${shortenId(id, 2)}0`, `${shortenId(id, 2)}00`];
-    case "shorter":
-      return [`${shortenId(id, 2)}0`, shortenId(id, 2), `${shortenId(id, 2)}1`];
-    case "last_character":
-      return [id, changeCharacter(id, LAST_OF_NUMBER, 1), changeCharacter(id, LAST_OF_NUMBER, 2)];
-    case "same_end":
-      return [id, changeCharacter(id, /[1-9](?=.{4})/, 1), changeCharacter(id, /[1-9](?=.{4})/, 2)];
-    case "digits":
-      return [id, swapDigits(id), changeCharacter(id, LAST_OF_NUMBER, 1)];
-    case "look_alike":
-      return [shortenId(id), addAccent(shortenId(id)), shortenId(id).replace(/(?=\d)|$/, "0")];
-    case "same_number": {
-      const number = shortenId(id.replaceAll(/\D|^0+/g, "") || "1", 2);
-      return [number, `0${number}`, `00${number}`];
-    }
-    case "pattern": {
-      const head = shortenId(id).slice(0, -1);
-      return [`${head}_`, `${head}x`, `${head}y`];
-    }
-    case "same_head": {
-      const head = `${id}${"0".repeat(MAX_ORDER_ID_LENGTH)}`.slice(0, MAX_ORDER_ID_LENGTH - 3);
-      return [`${head}101`, `${head}102`, `${head}103`];
-    }
-  }
+/**
+ * The order_ids of a history's orders: the subject's order_id, and two order_ids that resemble it in one way. Each way
+ * catches shops that confuse such order_ids.
+ */
+const SIMILAR_IDS = {
+  other_case: (id) => {
+    const letterId = /[A-Za-z]/.test(id) ? id : `a${id}`;
+    return [letterId, switchCase(letterId), `0${letterId}`].map((one) => shortenId(one)) as [
+      string,
+      string,
+      string,
+    ];
+  },
+  longer: (id) => [shortenId(id, 2), `${shortenId(id, 2)}0`, `${shortenId(id, 2)}00`],
+  shorter: (id) => [`${shortenId(id, 2)}0`, shortenId(id, 2), `${shortenId(id, 2)}1`],
+  last_character: (id) => [
+    id,
+    changeCharacter(id, LAST_OF_NUMBER, 1),
+    changeCharacter(id, LAST_OF_NUMBER, 2),
+  ],
+  same_end: (id) => [id, changeCharacter(id, DIGIT_BEFORE_END, 1), changeCharacter(id, DIGIT_BEFORE_END, 2)],
+  digits: (id) => [id, swapDigits(id), changeCharacter(id, LAST_OF_NUMBER, 1)],
+  look_alike: (id) => [shortenId(id), addAccent(shortenId(id)), shortenId(id).replace(/(?=\d)|$/, "0")],
+  same_number: (id) => {
+    const number = shortenId(id.replaceAll(/\D|^0+/g, "") || "1", 2);
+    return [number, `0${number}`, `00${number}`];
+  },
+  pattern: (id) => {
+    const head = shortenId(id).slice(0, -1);
+    return [`${head}_`, `${head}x`, `${head}y`];
+  },
+  same_head: (id) => {
+    const head = `${id}${"0".repeat(MAX_ORDER_ID_LENGTH)}`.slice(0, MAX_ORDER_ID_LENGTH - 3);
+    return [`${head}101`, `${head}102`, `${head}103`];
+  },
+} satisfies Readonly<Record<string, (id: string) => SimilarIds>>;
+export type NeighbourKind = keyof typeof SIMILAR_IDS;
+
+export function neighbourIds(id: string, kind: NeighbourKind): SimilarIds {
+  return SIMILAR_IDS[kind](id);
 }
 
 export type SamePart = "head" | "end";
@@ -75,10 +72,12 @@ function switchCase(id: string): string {
   );
 }
 
+const DIGIT_BEFORE_END = /[1-9](?=.{4})/;
+
 /** Swaps two adjacent digits before the last four characters of an id, or changes one if no two can be swapped. */
 function swapDigits(id: string): string {
   const swappedId = id.replace(/([1-9])(?!\1)([1-9])(?=.{4})/, "$2$1");
-  return swappedId === id ? changeCharacter(id, /[1-9](?=.{4})/, 2) : swappedId;
+  return swappedId === id ? changeCharacter(id, DIGIT_BEFORE_END, 2) : swappedId;
 }
 
 /** The last character of the last part with a digit: `7` of INV-17-EUR, `f` of 1002f. */

@@ -66,49 +66,33 @@ export type CreateFact = {
   readonly deadEnd?: "old_page" | "other_body" | "conflict" | undefined;
 };
 
-/** A purchase under faults, with the service's log of its requests. */
-type ClientFact = { readonly kind: "client"; readonly purchase: WatchedPurchase };
-
-/** A genuine event that never got a 2xx. */
-type RefusedFact = {
-  readonly kind: "refused";
-  readonly type: string;
-  readonly got: StepValue;
-  /** Whether the event is about a checkout that the shop has not created. */
-  readonly isForeign: boolean;
-  /** Whether the API was down before: the shop may then protect itself for a while. */
-  readonly isAfterOutage?: boolean;
-  readonly cause?: Cause | undefined;
-};
-
-/** A genuine event that got a 2xx. */
-type TakenFact = { readonly kind: "taken" };
-
-type ForgedFact = { readonly kind: "forged"; readonly isAccepted: boolean; readonly got: StepValue };
-
-type VisitFact = { readonly kind: "visit"; readonly hasArrived: boolean; readonly got: StepValue };
-
-/** Whether and how the shop's process has ended by itself, or did not start again after it was killed. */
-type EndFact = { readonly kind: "end"; readonly got: StepValue | null; readonly isKilled?: boolean };
-
-/** The places in which a secret of the application was seen. */
-type SecretFact = { readonly kind: "secrets"; readonly places: ReadonlySet<SecretPlace> };
-
-/** A note about a history; it is not a verdict against the shop. */
-type NoteFact = { readonly kind: "note"; readonly note: keyof typeof NOTES };
-
 /** The names of a store's dialect; `isPlain`: nothing disturbs the purchase. */
 export type DialectFact = { readonly kind: "dialect"; readonly namesText: string; readonly isPlain: boolean };
 
 export type Observation =
   | LookFact
   | CreateFact
-  | ClientFact
-  | ForgedFact
-  | RefusedFact
-  | TakenFact
-  | VisitFact
-  | EndFact
-  | SecretFact
-  | NoteFact
-  | DialectFact;
+  | DialectFact
+  /** A purchase under faults, with the service's log of its requests. */
+  | { readonly kind: "client"; readonly purchase: WatchedPurchase }
+  /** A genuine event that never got a 2xx. */
+  | {
+      readonly kind: "refused";
+      readonly type: string;
+      readonly got: StepValue;
+      /** Whether the event is about a checkout that the shop has not created. */
+      readonly isForeign: boolean;
+      /** Whether the API was down before: the shop may then protect itself for a while. */
+      readonly isAfterOutage?: boolean;
+      readonly cause?: Cause | undefined;
+    }
+  /** A genuine event that got a 2xx. */
+  | { readonly kind: "taken" }
+  | { readonly kind: "forged"; readonly isAccepted: boolean; readonly got: StepValue }
+  | { readonly kind: "visit"; readonly hasArrived: boolean; readonly got: StepValue }
+  /** Whether and how the shop's process has ended by itself, or did not start again after it was killed. */
+  | { readonly kind: "end"; readonly got: StepValue | null; readonly isKilled?: boolean }
+  /** The places in which a secret of the application was seen. */
+  | { readonly kind: "secrets"; readonly places: ReadonlySet<SecretPlace> }
+  /** A note about a history; it is not a verdict against the shop. */
+  | { readonly kind: "note"; readonly note: keyof typeof NOTES };

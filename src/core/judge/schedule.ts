@@ -71,16 +71,11 @@ export function scheduleKey({ faults, payer }: Schedule): string {
 
 /** All schedules that contain some of a schedule's steps, including the empty schedule and the schedule itself. */
 export function subschedulesOf({ faults, payer }: Schedule): readonly Schedule[] {
-  let subschedules: readonly Schedule[] = [NO_FAULTS];
-  if (payer !== NO_FAULTS.payer) subschedules = [NO_FAULTS, { faults: [], payer }];
+  let parts: readonly Schedule[] = [NO_FAULTS];
+  if (payer !== NO_FAULTS.payer) parts = [NO_FAULTS, { faults: [], payer }];
   for (const fault of faults)
-    subschedules = subschedules.concat(
-      subschedules.map((subschedule) => ({
-        faults: subschedule.faults.concat(fault),
-        payer: subschedule.payer,
-      })),
-    );
-  return subschedules;
+    parts = parts.concat(parts.map((part) => ({ faults: part.faults.concat(fault), payer: part.payer })));
+  return parts;
 }
 
 /** A schedule as a line of text: `lose_answer at POST /v1/orders 1, payer: failed`. */

@@ -31,18 +31,16 @@ export type StepPlace =
 
 /** The requests and deliveries of a run, and the result of its purchase. */
 export type Trace = {
-  readonly requests: readonly TracedRequest[];
+  readonly requests: readonly {
+    readonly method: string;
+    readonly path: string;
+    readonly status: number;
+    readonly isFaulty: boolean;
+  }[];
   readonly deliveries: readonly Pick<ObservedDelivery, "eventType" | "cause" | "attempts">[];
   readonly hasOrder: boolean;
   /** Whether the first purchase ended with an order. */
   readonly hasPurchased: boolean;
-};
-
-type TracedRequest = {
-  readonly method: string;
-  readonly path: string;
-  readonly status: number;
-  readonly isFaulty: boolean;
 };
 
 /** A run from which the search derives further schedules. */
@@ -64,29 +62,21 @@ export function placesOf({
   hasOrder,
 }: Pick<Trace, "requests" | "deliveries" | "hasOrder">): readonly StepPlace[] {
   const counts = new Map<string, number>();
-  const nextNumber = (name: string): number => {
-    const ordinal = (counts.get(name) ?? 0) + 1;
-    counts.set(name, ordinal);
-    return ordinal;
-  };
   const places: StepPlace[] = [];
+  const add = (name: string, placeAt: (nth: number) => StepPlace): void => {
+    const nth = (counts.get(name) ?? 0) + 1;
+    counts.set(name, nth);
+    if (nth <= MAX_SIMILAR_PLACES) places.push(placeAt(nth));
+  };
   for (const { method, path } of requests) {
     if (method !== "GET" && method !== "POST") continue;
-    const pattern = path
-      .split("/")
-      .map((part) => (isUuid(part) ? "*" : part))
-      .join("/");
-    const ordinal = nextNumber(`${method} ${pattern}`);
-    if (ordinal <= MAX_SIMILAR_PLACES) places.push({ kind: "request", method, path: pattern, nth: ordinal });
+    const parts = path.split("/").map((part) => (isUuid(part) ? "*" : part));
+    const pattern = parts.join("/");
+    add(`${method} ${pattern}`, (nth) => ({ kind: "request", method, path: pattern, nth }));
   }
   // No other fault applies to a duplicate that a fault has created.
-  for (const { eventType, cause, attempts } of deliveries) {
-    if (cause === "duplicate") continue;
-    attempts.forEach(() => {
-      const ordinal = nextNumber(eventType);
-      if (ordinal <= MAX_SIMILAR_PLACES) places.push({ kind: "delivery", eventType, nth: ordinal });
-    });
-  }
+  for (const { eventType, attempts } of deliveries.filter(({ cause }) => cause !== "duplicate"))
+    for (const _ of attempts) add(eventType, (nth) => ({ kind: "delivery", eventType, nth }));
   if (hasOrder) places.push({ kind: "page" });
   return places;
 }
@@ -172,10 +162,7 @@ export function differenceScore(run: Trace, plainRun: Trace): number {
     ({ requests }) => requests.filter(({ isFaulty, status }) => !isFaulty && status >= 400).length,
   );
   const redeliveryCount = increaseOf(({ deliveries }) =>
-    Math.min(
-      10,
-      deliveries.reduce((sum, { attempts }) => sum + attempts.length, 0),
-    ),
+    Math.min(deliveries.flatMap(({ attempts }) => attempts).length, 10),
   );
   return (
     retryCount * DIFFERENCE_WEIGHTS.retry +
@@ -189,16 +176,13 @@ export function differenceScore(run: Trace, plainRun: Trace): number {
 export function* shrinkSchedule(schedule: Schedule): Generator<Schedule, Schedule, boolean> {
   const heldKeys = new Set<string>();
   let smallestSchedule = schedule;
-  for (
-    let candidate = removeOneStep(smallestSchedule, heldKeys);
-    candidate !== undefined;
-    candidate = removeOneStep(smallestSchedule, heldKeys)
-  ) {
+  for (;;) {
+    const candidate = removeOneStep(smallestSchedule, heldKeys);
+    if (candidate === undefined) return smallestSchedule;
     const isBroken = yield candidate;
     if (isBroken) smallestSchedule = candidate;
     else heldKeys.add(scheduleKey(candidate));
   }
-  return smallestSchedule;
 }
 
 /** The first schedule with one step fewer that is not known to hold. */
@@ -226,25 +210,24 @@ export function placeTable(
   firstPlaces: readonly StepPlace[],
   results: readonly { readonly schedule: Schedule; readonly result: ScheduleResult }[],
 ): readonly PlaceResults[] {
-  const resultsByPlace = new Map<string, Record<ScheduleResult, string[]>>(
-    firstPlaces.map((place) => [placeName(place), { held: [], broken: [], not_judged: [] }]),
+  const singleResults = results.filter(({ schedule }) => scheduleSize(schedule) === 1);
+  const resultsByPlace = Map.groupBy(singleResults, ({ schedule: { faults } }) =>
+    faults[0] === undefined ? PAYER_PLACE : placeOfFault(faults[0]),
   );
-  for (const { schedule, result } of results) {
-    if (scheduleSize(schedule) !== 1) continue;
-    const { faults, payer } = schedule;
-    const [fault] = faults;
-    const place = fault === undefined ? PAYER_PLACE : placeOfFault(fault);
-    const placeResults = resultsByPlace.get(place) ?? { held: [], broken: [], not_judged: [] };
-    resultsByPlace.set(place, placeResults);
-    placeResults[result].push(fault?.action ?? payer);
-  }
-  const shownPlaces = [...resultsByPlace].filter(([, { held, broken, not_judged: notJudged }]) =>
-    [held, broken, notJudged].some(({ length }) => length > 0),
-  );
-  return shownPlaces.map(([place, { held, broken, not_judged: notJudged }]) => ({
-    place,
-    held: held.toSorted(),
-    broken: broken.toSorted(),
-    notJudged: notJudged.toSorted(),
-  }));
+  const places = new Set([...firstPlaces.map(placeName), ...resultsByPlace.keys()]);
+  return [...places].flatMap((place) => {
+    const placeResults = resultsByPlace.get(place);
+    if (placeResults === undefined) return [];
+    const actionsWith = (wantedResult: ScheduleResult): string[] =>
+      placeResults
+        .filter(({ result }) => result === wantedResult)
+        .map(({ schedule: { faults, payer } }) => faults[0]?.action ?? payer)
+        .toSorted();
+    return {
+      place,
+      held: actionsWith("held"),
+      broken: actionsWith("broken"),
+      notJudged: actionsWith("not_judged"),
+    };
+  });
 }

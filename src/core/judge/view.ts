@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { isRecord, parseJson } from "../json.ts";
+import { isPattern } from "./shop.ts";
 import { excerpt, redactSecrets } from "../text.ts";
 
 /** The state of an order in the merchant's own records; values that the records do not show are null. */
@@ -46,7 +47,7 @@ export function parseView(
 /** The value of a field of a JSON view, or of the group of a pattern. */
 function valueAt(fieldOrPattern: string, text: string, json: unknown): unknown {
   const field = isRecord(json) ? json[fieldOrPattern] : undefined;
-  return field ?? groupOf(fieldOrPattern, text);
+  return field ?? matchOf(fieldOrPattern, text)?.[1];
 }
 
 /** An amount with two decimals, such as 19.99 or 1.234,50: its digits are its minor units. */
@@ -67,17 +68,9 @@ function numberAt(fieldOrPattern: string, text: string, json: unknown): number |
   return typeof number === "number" ? number : null;
 }
 
-/** The text of a pattern's group; a text that is not a pattern matches nothing. */
-function groupOf(pattern: string, text: string): string | undefined {
-  return matchOf(pattern, text)?.[1];
-}
-
+/** A text that is not a pattern matches nothing. */
 function matchOf(pattern: string, text: string): RegExpExecArray | null {
-  try {
-    return new RegExp(pattern).exec(text);
-  } catch {
-    return null;
-  }
+  return isPattern(pattern) ? new RegExp(pattern).exec(text) : null;
 }
 
 /** Number of characters of a long view that a finding shows before and after the end of a deciding part. */

@@ -4,7 +4,7 @@ import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import type { FactWithoutValues } from "../refusals.ts";
 import { printableLiteral } from "../text.ts";
-import type { Production, RecordedAction } from "./shapes.ts";
+import type { Production, RecordedAction, SubjectAction } from "./shapes.ts";
 import type { Price } from "../checkout/shapes.ts";
 
 /** An action on a store, as the audit log stores it. */
@@ -48,35 +48,27 @@ export function decideAction(
   if (action === "approve_price" || action === "revoke_price")
     return decideApproval(status.prices, { subject, shouldBeApproved: action === "approve_price" });
   const fact = REFUSALS[action](status);
-  return fact === undefined ? accept(undefined) : refuseFact(fact, {});
+  return fact === false ? accept(undefined) : refuseFact(fact, {});
 }
 
-type StoreAction = Exclude<
-  AdminAction["action"],
-  "enable_capability" | "disable_capability" | "approve_price" | "revoke_price"
->;
-
-/** Why an action on the whole store is refused; undefined if it is not. */
+/** Why an action on the whole store is refused; false if it is not. */
 const REFUSALS = {
   request_production: ({ production }) =>
-    isGateOpen(production)
-      ? "nothing_to_request"
-      : factIfRefused(isRequested(production), "production_is_requested"),
-  approve_credential: ({ production }) => factIfRefused(isApproved(production), "credential_is_approved"),
-  revoke_credential: ({ production }) => factIfRefused(!isApproved(production), "nothing_to_revoke"),
-  activate: ({ isActive }) => factIfRefused(isActive, "store_is_active"),
-  deactivate: ({ isActive }) => factIfRefused(!isActive, "store_is_inactive"),
+    isGateOpen(production) ? "nothing_to_request" : isRequested(production) && "production_is_requested",
+  approve_credential: ({ production }) => isApproved(production) && "credential_is_approved",
+  revoke_credential: ({ production }) => !isApproved(production) && "nothing_to_revoke",
+  activate: ({ isActive }) => isActive && "store_is_active",
+  deactivate: ({ isActive }) => !isActive && "store_is_inactive",
   open_gate: ({ production }) => {
     if (isGateOpen(production)) return "gate_open";
     if (production.request === null) return "production_not_requested";
-    return factIfRefused(!isApproved(production), "gate_stays_closed");
+    return !isApproved(production) && "gate_stays_closed";
   },
-  close_gate: ({ production }) => factIfRefused(!isGateOpen(production), "gate_is_closed"),
-} satisfies Record<StoreAction, (status: StoreStatus) => FactWithoutValues | undefined>;
-
-function factIfRefused(isRefused: boolean, fact: FactWithoutValues): FactWithoutValues | undefined {
-  return isRefused ? fact : undefined;
-}
+  close_gate: ({ production }) => !isGateOpen(production) && "gate_is_closed",
+} satisfies Record<
+  Exclude<AdminAction["action"], SubjectAction>,
+  (status: StoreStatus) => FactWithoutValues | false
+>;
 
 /** The field of `Production` that an action sets; other actions have no effect on production. */
 const AFFECTED_FIELDS: Readonly<Partial<Record<AdminAction["action"], keyof Production>>> = {

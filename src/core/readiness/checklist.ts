@@ -6,13 +6,13 @@ import type { Capability } from "../checkout/checkout.ts";
 import { duplicatesSubject } from "./drills/drill.ts";
 import { risksIn } from "./drills/judge-sentences.ts";
 import { wordsOf } from "./drills/said.ts";
-import { CHECKLIST_ITEMS, type ItemName } from "./names.ts";
+import { CHECKLIST_ITEMS, RUN_COMMAND, type ItemName } from "./names.ts";
 import { hasOrderEvents } from "./drills/webhook.ts";
 import { english, type Translator, type Words } from "../language.ts";
 import { reasonWords } from "../webhook/endpoint.ts";
 import { printableLiteral } from "../text.ts";
 import { READINESS_SENTENCES as TEXTS } from "./sentences.ts";
-import { evidenceOf, proofOf, worstProof, type Proof } from "./proof.ts";
+import { evidenceOf, proofOf, type Proof } from "./proof.ts";
 import type {
   Checklist,
   ChecklistItem,
@@ -46,12 +46,11 @@ export function judgeItems(facts: ReadinessFacts, say: Translator = english): Ch
   return checklistOf(
     CHECKLIST_ITEMS.map((name) => {
       const { status, reason, evidence = [], assumptions = [], next } = ITEM_JUDGES[name](facts);
-      const shownEvidence = evidence.map(({ what, reference, at }) => ({ what: say(what), reference, at }));
       return {
         name,
         status,
         reason: say(reason),
-        evidence: shownEvidence,
+        evidence: evidence.map(({ what, reference, at }) => ({ what: say(what), reference, at })),
         assumptions: assumptions.map(say),
         next,
       };
@@ -101,8 +100,9 @@ function storeItem({ storeId, isActive, stateSince, capabilities }: ReadinessFac
     evidenceOf(TEXTS.store(isActive), storeId, stateSince),
     ...capabilityLines(capabilities).map((line) => evidenceOf(line)),
   ];
-  const inactiveItem = { reason: TEXTS.storeInactive, next: "checkout admin activate" };
-  return { status: "fail", evidence, ...(isActive ? judgeCapabilities(capabilities) : inactiveItem) };
+  if (!isActive)
+    return { status: "fail", reason: TEXTS.storeInactive, evidence, next: "checkout admin activate" };
+  return { evidence, ...judgeCapabilities(capabilities) };
 }
 
 /** The capabilities of each kind, active capabilities first. */
@@ -117,23 +117,20 @@ function capabilityLines(capabilities: readonly Capability[]): Words[] {
 }
 
 const CAPABILITY_KINDS = ["payment_method", "currency"] as const;
-const LIST_CAPABILITIES_COMMAND = "checkout capabilities list";
 
 /** Every capability must be active, and each kind must have one. */
-function judgeCapabilities(
-  capabilities: readonly Capability[],
-): Pick<ItemFinding, "reason" | "next"> & Partial<Pick<ItemFinding, "status">> {
+function judgeCapabilities(capabilities: readonly Capability[]): ItemFinding {
   const inactiveNames = capabilities.filter(({ active }) => !active).map(({ name }) => name);
   const [firstName] = inactiveNames;
-  if (firstName !== undefined)
-    return {
-      reason: TEXTS.capabilitiesOff(inactiveNames.join(", ")),
-      next: `checkout admin enable-capability ${firstName}`,
-    };
+  if (firstName !== undefined) {
+    const reason = TEXTS.capabilitiesOff(inactiveNames.join(", "));
+    return { status: "fail", reason, next: `checkout admin enable-capability ${firstName}` };
+  }
+  const next = "checkout capabilities list";
   const missingKind = CAPABILITY_KINDS.find((kind) => capabilities.every((row) => row.kind !== kind));
   if (missingKind !== undefined)
-    return { reason: TEXTS.capabilityMissing(missingKind), next: LIST_CAPABILITIES_COMMAND };
-  return { status: "pass", reason: TEXTS.storeActive(capabilities.length), next: LIST_CAPABILITIES_COMMAND };
+    return { status: "fail", reason: TEXTS.capabilityMissing(missingKind), next };
+  return { status: "pass", reason: TEXTS.storeActive(capabilities.length), next };
 }
 
 /** Return origins must be registered, and a drill must show that the shop does not treat a return as a payment. */
@@ -154,7 +151,7 @@ function originsItem(facts: ReadinessFacts): ItemFinding {
     reason: status === "pass" || proof.reason === undefined ? countText : TEXTS.but(countText, proof.reason),
     evidence: [...registeredOrigins, ...proof.evidence],
     assumptions: isOnlyLocal ? [TEXTS.originsOnlyLocal, ...risks] : risks,
-    next: isOnlyLocal && risks.length === 0 ? addCommand : proof.next,
+    next: isOnlyLocal && risks.length === 0 ? addCommand : RUN_COMMAND,
   };
 }
 
@@ -186,10 +183,8 @@ function webhookItem(facts: ReadinessFacts): ItemFinding {
     ...activeEndpoints.map((endpoint) => webhookProof(endpoint, facts)),
     duplicatesProof(facts, activeEndpoints),
   ];
-  return judgeByProofs(proofs, {
-    passedReason: TEXTS.webhooksPassed(activeEndpoints.length),
-    moreEvidence: pausedEndpoints,
-  });
+  const { evidence = [], ...finding } = judgeByProofs(proofs, TEXTS.webhooksPassed(activeEndpoints.length));
+  return { ...finding, evidence: [...evidence, ...pausedEndpoints] };
 }
 
 /** A receiver might accept only webhook.test: only order events prove other types (decision 67). */
@@ -217,34 +212,26 @@ function idempotencyItem(facts: ReadinessFacts): ItemFinding {
   const { replay, refusal, drill } = idempotency;
   const title = TEXTS.idempotencyDrill;
   const claim = { kind: "idempotency", title, subject, change: TEXTS.storeChanged, drill } as const;
-  const keyEvidence = [
-    ...keyUseEvidence(replay, TEXTS.keyReplayed),
-    ...keyUseEvidence(refusal, TEXTS.keyRefused),
-  ];
-  return judgeByProofs([proofOf(claim, facts)], {
-    passedReason: TEXTS.idempotencyPassed,
-    moreEvidence: keyEvidence,
-  });
+  const { evidence = [], ...finding } = judgeByProofs([proofOf(claim, facts)], TEXTS.idempotencyPassed);
+  const replayEvidence = keyUseEvidence(replay, TEXTS.keyReplayed);
+  return {
+    ...finding,
+    evidence: [...evidence, ...replayEvidence, ...keyUseEvidence(refusal, TEXTS.keyRefused)],
+  };
 }
 
-/** An item that depends on its drills; `moreEvidence` does not affect the result. */
-function judgeByProofs(
-  proofs: readonly Proof[],
-  {
-    passedReason,
-    moreEvidence,
-  }: { readonly passedReason: Words; readonly moreEvidence: readonly BilingualEvidence[] },
-): ItemFinding {
-  const decisiveProof = worstProof(proofs);
-  const evidence = [...proofs.flatMap((proof) => proof.evidence), ...moreEvidence];
-  if (decisiveProof !== undefined) {
-    const { status, reason = passedReason, next } = decisiveProof;
-    return { status, reason, evidence, next };
-  }
-  const assumptions = proofs.flatMap(({ risks }) => risks);
-  const reason = proofs.find((proof) => proof.reason !== undefined)?.reason ?? passedReason;
-  const next = (proofs.find(({ risks }) => risks.length > 0) ?? proofs[0])?.next ?? "";
-  return { status: "pass", reason, evidence, assumptions, next };
+/** An item that depends on its drills: the first failing proof decides, otherwise the first unknown proof. */
+function judgeByProofs(proofs: readonly Proof[], passedReason: Words): ItemFinding {
+  const decisiveProof =
+    proofs.find(({ status }) => status === "fail") ?? proofs.find(({ status }) => status === "unknown");
+  const reasonedProof = decisiveProof ?? proofs.find(({ reason }) => reason !== undefined);
+  return {
+    status: decisiveProof?.status ?? "pass",
+    reason: reasonedProof?.reason ?? passedReason,
+    evidence: proofs.flatMap(({ evidence }) => evidence),
+    assumptions: decisiveProof === undefined ? proofs.flatMap(({ risks }) => risks) : [],
+    next: RUN_COMMAND,
+  };
 }
 
 function keyUseEvidence(use: KeyUseFact | null, sentenceOf: (key: string) => Words): BilingualEvidence[] {

@@ -6,8 +6,6 @@ import type { Checklist, ChecklistItem, Evidence } from "./shapes.ts";
 type ItemFinding = Omit<ChecklistItem, "name">;
 
 const PORTAL_HINT = "look in the merchant portal of that service";
-const OWN_REQUESTS_NOTE =
-  "shown by requests of checkout itself; a run in the sandbox shows whether your client repeats its keys";
 /** Decisions whose verdicts decide an item: repeated keys, and the fields of a created order. */
 const IDEMPOTENCY_DECISION = 5;
 const CREATE_DECISION = 20;
@@ -21,53 +19,47 @@ export function judgeService(record: Calibration | undefined, calibrateCommand: 
     assumptions: [],
     next,
   });
-  const unknownFinding = createUnknownFinding("there is no calibration record of this service");
+  const titleBy = (recordTitle: string): string =>
+    record === undefined ? "there is no calibration record of this service" : recordTitle;
+  const isConfirmed = (decision: number): boolean =>
+    record !== undefined && verdictOn(record, decision) === "confirmed";
+  const storeTitle = isConfirmed(CREATE_DECISION)
+    ? "the store created an order; v1 does not show its other capabilities"
+    : "the calibration record does not confirm that the store creates orders";
+  const keyTitle = "the calibration record does not confirm that a key is used for one order";
   const findings = {
-    production_credential:
-      record === undefined
-        ? unknownFinding
-        : createUnknownFinding(
-            "the calibration record says only that the service accepted a credential in test mode",
-          ),
-    store_active: record === undefined ? unknownFinding : storeItem(record, createUnknownFinding),
+    production_credential: createUnknownFinding(
+      titleBy("the calibration record says only that the service accepted a credential in test mode"),
+    ),
+    store_active: {
+      ...createUnknownFinding(titleBy(storeTitle)),
+      evidence: evidenceOf(record, CREATE_DECISION),
+    },
     return_origins: createUnknownFinding("v1 does not show return origins", "checkout return-origins list"),
     webhook_verification: createUnknownFinding("v1 does not show webhook endpoints", RUN_COMMAND),
-    idempotency_replay: record === undefined ? unknownFinding : idempotencyItem(record, createUnknownFinding),
+    // A difference is not a failure: the record also compares codes and bytes, which the interface does not state.
+    idempotency_replay: {
+      ...(isConfirmed(IDEMPOTENCY_DECISION) ? CONFIRMED_KEYS : createUnknownFinding(titleBy(keyTitle))),
+      evidence: evidenceOf(record, IDEMPOTENCY_DECISION),
+    },
     production_gate: createUnknownFinding("v1 does not show the production gate", "checkout whoami"),
   } satisfies Record<ItemName, ItemFinding>;
   return checklistOf(CHECKLIST_ITEMS.map((name) => Object.assign({ name }, findings[name])));
 }
 
-type CreateUnknownFinding = (title: string) => ItemFinding;
+const CONFIRMED_KEYS = {
+  status: "pass",
+  reason: "the service answered a repeated create with the same order, and refused its key for another",
+  assumptions: [
+    "shown by requests of checkout itself; a run in the sandbox shows whether your client repeats its keys",
+  ],
+  next: RUN_COMMAND,
+} as const;
 
-function storeItem(record: Calibration, createUnknownFinding: CreateUnknownFinding): ItemFinding {
-  const isActive = verdictOn(record, CREATE_DECISION) === "confirmed";
-  const title = isActive
-    ? "the store created an order; v1 does not show its other capabilities"
-    : "the calibration record does not confirm that the store creates orders";
-  return { ...createUnknownFinding(title), evidence: evidenceOf(record, CREATE_DECISION) };
-}
-
-/** A difference is not a failure: the record also compares codes and bytes, which the interface does not state. */
-function idempotencyItem(record: Calibration, createUnknownFinding: CreateUnknownFinding): ItemFinding {
-  const evidence = evidenceOf(record, IDEMPOTENCY_DECISION);
-  if (verdictOn(record, IDEMPOTENCY_DECISION) !== "confirmed")
-    return {
-      ...createUnknownFinding("the calibration record does not confirm that a key is used for one order"),
-      evidence,
-    };
-  return {
-    status: "pass",
-    reason: "the service answered a repeated create with the same order, and refused its key for another",
-    evidence,
-    assumptions: [OWN_REQUESTS_NOTE],
-    next: RUN_COMMAND,
-  };
-}
-
-function evidenceOf({ assumptions, at }: Calibration, decision: number): Evidence[] {
-  const row = assumptions.find((assumption) => assumption.decision === decision);
-  return row === undefined ? [] : [{ what: assumptionLine(row), reference: null, at: Date.parse(at) }];
+function evidenceOf(record: Calibration | undefined, decision: number): Evidence[] {
+  const row = record?.assumptions.find((assumption) => assumption.decision === decision);
+  if (record === undefined || row === undefined) return [];
+  return [{ what: assumptionLine(row), reference: null, at: Date.parse(record.at) }];
 }
 
 function assumptionLine({ decision, verdict, expected, request, answer }: CalibratedAssumption): string {

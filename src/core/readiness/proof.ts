@@ -2,7 +2,7 @@
 import { toIso } from "../clock.ts";
 import { wordsOf } from "./drills/said.ts";
 import type { Words } from "../language.ts";
-import { DRILL_NAMES, RUN_COMMAND, type DrillKind } from "./names.ts";
+import { DRILL_NAMES, type DrillKind } from "./names.ts";
 import { READINESS_SENTENCES as TEXTS } from "./sentences.ts";
 import type { DrillFact, DrillStep } from "./drill-shapes.ts";
 import type { ReadinessFacts, BilingualEvidence, Waiver } from "./shapes.ts";
@@ -15,7 +15,6 @@ export type Proof = {
   readonly evidence: readonly BilingualEvidence[];
   /** The risks of a pass, for example of a waiver. */
   readonly risks: readonly Words[];
-  readonly next: string;
 };
 
 /** A claim that a drill proves: the kind of drill, and the latest drill of this kind. */
@@ -37,7 +36,7 @@ export const EVIDENCE_VALIDITY_MS = 7 * 24 * 3_600_000;
 export function proofOf(claim: Claim, { waivers, now }: Pick<ReadinessFacts, "waivers" | "now">): Proof {
   const { kind, title, drill } = claim;
   const evidence = drill === null ? [] : drillEvidence(title, drill);
-  const commonFields = { evidence, risks: [], next: RUN_COMMAND };
+  const commonFields = { evidence, risks: [] };
   const reason = drill === null ? TEXTS.notRun : invalidReason(claim, drill, now);
   if (drill?.passed === true && reason === undefined)
     return { ...commonFields, status: "pass", reason: undefined };
@@ -47,11 +46,6 @@ export function proofOf(claim: Claim, { waivers, now }: Pick<ReadinessFacts, "wa
   if (reason !== undefined)
     return { ...commonFields, status: "unknown", reason: TEXTS.invalid(title, reason) };
   return { ...commonFields, status: "fail", reason: TEXTS.failed(title, failureOf(drill)) };
-}
-
-/** The first failing proof, otherwise the first unknown proof; undefined if all pass. */
-export function worstProof(proofs: readonly Proof[]): Proof | undefined {
-  return proofs.find(({ status }) => status === "fail") ?? proofs.find(({ status }) => status === "unknown");
 }
 
 /** Why a drill no longer counts; undefined if it counts. A failure stays valid when the clock is set back. */

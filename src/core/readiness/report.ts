@@ -21,24 +21,17 @@ export type ChecklistReport = Checklist & {
   readonly calibration: { readonly record: Calibration; readonly ageMs: number } | null;
 };
 
-export function reportJson({
-  verdict,
-  source,
-  service,
-  storeId,
-  judgedAt,
-  items,
-  calibration,
-  exploration = null,
-}: ChecklistReport) {
+export function reportJson({ calibration, exploration = null, ...report }: ChecklistReport) {
+  const record = calibration?.record;
   return {
-    verdict,
-    source,
-    service,
-    store_id: storeId,
-    judged_at: toIso(judgedAt),
+    verdict: report.verdict,
+    source: report.source,
+    service: report.service,
+    store_id: report.storeId,
+    judged_at: toIso(report.judgedAt),
     livemode: false as const,
-    calibration: calibration === null ? null : calibrationJson(calibration.record),
+    calibration:
+      record === undefined ? null : { service: record.service, at: record.at, ...verdictsOf(record) },
     exploration:
       exploration === null
         ? null
@@ -48,7 +41,7 @@ export function reportJson({
             not_judged: countNotJudged(exploration.places),
             at: toIso(exploration.at),
           },
-    items: items.map(({ name, status, reason, evidence, assumptions, next }) => ({
+    items: report.items.map(({ name, status, reason, evidence, assumptions, next }) => ({
       name,
       title: english(ITEM_TITLES[name]),
       status,
@@ -58,11 +51,6 @@ export function reportJson({
       next,
     })),
   };
-}
-
-function calibrationJson(record: Calibration) {
-  const { service, at } = record;
-  return { service, at, ...verdictsOf(record) };
 }
 
 /** The project's calibration in one line: its service, its age and its verdicts, with the contradicted decisions. */

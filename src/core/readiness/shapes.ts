@@ -147,7 +147,7 @@ export type Checklist = Pick<JudgedChecklist, "verdict" | "items">;
 
 /** Actions on one capability or price. */
 const SUBJECT_ACTIONS = ["enable_capability", "disable_capability", "approve_price", "revoke_price"] as const;
-type SubjectAction = (typeof SUBJECT_ACTIONS)[number];
+export type SubjectAction = (typeof SUBJECT_ACTIONS)[number];
 type StoreAction = Exclude<(typeof ADMINISTRATOR_ACTIONS)[number], SubjectAction>;
 const STORE_ACTIONS = ADMINISTRATOR_ACTIONS.filter(
   (action): action is StoreAction => !SUBJECT_ACTIONS.some((subjectAction) => subjectAction === action),

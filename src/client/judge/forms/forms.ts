@@ -17,7 +17,6 @@ import {
   buildDrillRequest,
   eventOfForm,
   shouldContinue,
-  buildFormRequest,
   type DrillEvent,
   type OrderEvent,
 } from "../../../core/judge/forms/requests.ts";
@@ -116,12 +115,8 @@ function createSender({ world, post, mayRun }: FormsContext, receiver: FormRecei
     const realNow = name === "good_event" ? firstEvent.sentAt : world.now();
     const keys = { secret, retiredSecret, realNow, url, dialect };
     const { [name]: mutations } = DRILL_CASES;
-    const { eventId, ...plainRequest } = buildDrillRequest(
-      mutations,
-      { own: ownEvent, first: firstEvent, order },
-      keys,
-    );
-    const request = buildFormRequest(mutations, plainRequest, keys);
+    const events = { own: ownEvent, first: firstEvent, order };
+    const { eventId, request } = buildDrillRequest(mutations, events, keys);
     const { isLimited, isOpen, ...reply } = await sendPaced(() =>
       post(request, mutations.connection ?? "kept"),
     );

@@ -37,25 +37,6 @@ export type AnswerKind =
   | "forbidden"
   | "unsent";
 
-export type AnswerPattern = Pick<DrillResults, "probedCause"> & {
-  readonly kindOfCase: (name: CaseName) => AnswerKind;
-  /** The observed fault of a case without an answer. */
-  readonly faultOf: (name: CaseName) => ConnectionFault | "elsewhere" | undefined;
-  /** Whether each of these cases has this result. */
-  readonly areAll: (kind: AnswerKind, names: readonly CaseName[]) => boolean;
-  readonly answeredCases: readonly CaseName[];
-  /** The answered cases, except requests that the service never sends. */
-  readonly serviceCases: readonly CaseName[];
-  /** Whether two cases received the same answer, ignoring ids and numbers. */
-  readonly areAlike: (left: CaseName, right: CaseName) => boolean;
-  /** Whether valid events were answered as if the route did not exist. */
-  readonly isRouteMissing: boolean;
-  /** Whether `wrong_secret` was signed with a secret that had been active. */
-  readonly usesRetiredSecret: boolean;
-  /** Whether an accepted case was refused when it was sent again. */
-  readonly isInconsistent: boolean;
-};
-
 /** The expected answers to requests that the service never sends. */
 export const UNSENT_FORM_ANSWERS: ReadonlySet<Form["expected"]> = new Set(["not 2xx", "any"]);
 /** Statuses of a missing route: not found, method not allowed, gone. */
@@ -85,39 +66,50 @@ export const REORDERED_CASES = [
   "sorted_digits",
 ] as const;
 
-export function patternOf({ results, repeats, usesRetiredSecret, probedCause }: DrillResults): AnswerPattern {
+export type AnswerPattern = ReturnType<typeof patternOf>;
+
+export function patternOf({ results, repeats, usesRetiredSecret, probedCause }: DrillResults) {
   const kindOfCase = kindLookup(results);
-  const answers = new Map(results.map(({ name, answer }) => [name, comparableAnswer(answer)]));
+  const answers = new Map(results.map(({ name, answer }) => [name, answer]));
   const answeredCases = results.filter(({ answer }) => "status" in answer).map(({ name }) => name);
-  const faults = new Map(
-    results.map(({ name, answer }) => [name, "error" in answer ? answer.fault : undefined]),
-  );
   return {
     kindOfCase,
-    faultOf: (name) => faults.get(name),
-    areAll: (wantedKind, names) => names.every((name) => kindOfCase(name) === wantedKind),
-    areAlike: (left, right) => answers.get(left) === answers.get(right),
     answeredCases,
+    /** Whether `wrong_secret` was signed with a secret that had been active. */
+    usesRetiredSecret,
+    probedCause,
+    /** The observed fault of a case without an answer. */
+    faultOf: (name: CaseName) => {
+      const answer = answers.get(name);
+      return answer !== undefined && "error" in answer ? answer.fault : undefined;
+    },
+    /** Whether each of these cases has this result. */
+    areAll: (wantedKind: AnswerKind, names: readonly CaseName[]) =>
+      names.every((name) => kindOfCase(name) === wantedKind),
+    /** Whether two cases received the same answer, ignoring ids and numbers. */
+    areAlike: (left: CaseName, right: CaseName) =>
+      comparableAnswer(answers.get(left)) === comparableAnswer(answers.get(right)),
+    /** The answered cases, except requests that the service never sends. */
     serviceCases: answeredCases.filter((name) => !UNSENT_FORM_ANSWERS.has(DRILL_CASES[name].expected)),
+    /** Whether valid events were answered as if the route did not exist. */
     isRouteMissing: results
       .filter(({ name }) => GOOD_CASES.includes(name))
       .every(({ answer }) => "status" in answer && MISSING_ROUTE_STATUSES.has(answer.status)),
-    usesRetiredSecret,
-    probedCause,
+    /** Whether an accepted case was refused when it was sent again. */
     isInconsistent: repeats.some(
       (result) => kindOf(result) === "refused" && kindOfCase(result.name) === "taken",
     ),
   };
 }
 
-function kindLookup(results: readonly CaseResult[]): AnswerPattern["kindOfCase"] {
+function kindLookup(results: readonly CaseResult[]): (name: CaseName) => AnswerKind {
   const kinds = new Map(results.map((result) => [result.name, kindOf(result)]));
   return (name) => kinds.get(name) ?? "unsent";
 }
 
 /** An answer without its variable parts: ids, times, counts. */
-function comparableAnswer(answer: CaseResult["answer"]): string {
-  if ("error" in answer) return answer.error;
+function comparableAnswer(answer: CaseResult["answer"] | undefined): string | undefined {
+  if (answer === undefined || "error" in answer) return answer?.error;
   return `${answer.status} ${answer.body.replace(UUID_PATTERN, "").replace(/\d+/g, "0")}`;
 }
 
@@ -125,14 +117,10 @@ const UUID_PATTERN = new RegExp(UUID_SOURCE, "gi");
 
 /** The accepted forged cases to send again: a receiver that verifies only some requests will refuse some of them. */
 export function forgeriesToRepeat(results: readonly CaseResult[]): readonly CaseName[] {
-  const acceptedForgeries = results.filter(
-    (result) =>
-      kindOf(result) === "taken" &&
-      isForged(result.name) &&
-      !FIRST_CASES.has(result.name) &&
-      !mayPassByChance(result.name),
-  );
-  return acceptedForgeries.slice(0, MAX_REPEATED_CASES).map(({ name }) => name);
+  const acceptedNames = results.filter(isAccepted).map(({ name }) => name);
+  return acceptedNames
+    .filter((name) => isForged(name) && !FIRST_CASES.has(name) && !mayPassByChance(name))
+    .slice(0, MAX_REPEATED_CASES);
 }
 
 /** Whether probes can show a mistake: a receiver that accepts forgeries would accept any mistake. */

@@ -198,6 +198,18 @@ const ACCEPTED_LEAVES: readonly Leaf[] = [
   ...AGE_LEAVES,
 ];
 
+/** The receiver accepts nothing more after the forms that must be refused. */
+const SHUT_OUT_LEAF: Leaf = {
+  forms: LATER_FORMS,
+  cause: "shuts_out",
+  all: { taken: ["good_event"] },
+  none: { taken: ["good_at_the_end"] },
+};
+const IN_PARTS_LEAVES: readonly Leaf[] = [
+  { forms: ["unusual_in_parts"], sameAs: "in_parts" },
+  { forms: ["unusual_in_parts"], sameAs: "unusual_bytes" },
+];
+
 /** Why a form that must be accepted was answered with 4xx. */
 const REFUSED_LEAVES: readonly Leaf[] = [
   { cause: "no_route", answerToAll: "refused", condition: ({ isRouteMissing }) => isRouteMissing },
@@ -211,12 +223,7 @@ const REFUSED_LEAVES: readonly Leaf[] = [
   { cause: "parsed_body", all: { taken: ["spaced_body"] }, none: { taken: GOOD_CASES, failed: GOOD_CASES } },
   ...INVERTED_LEAVES,
   { cause: "verifies_sometimes", some: { taken: ALL_CASE_NAMES }, none: { taken: ["good_event"] } },
-  {
-    forms: LATER_FORMS,
-    cause: "shuts_out",
-    all: { taken: ["good_event"] },
-    none: { taken: ["good_at_the_end"] },
-  },
+  SHUT_OUT_LEAF,
   {
     forms: ["spaced_body", "unusual_bytes"],
     cause: "parsed_body",
@@ -228,8 +235,7 @@ const REFUSED_LEAVES: readonly Leaf[] = [
     all: { taken: ["good_event"] },
     none: { taken: ["spaced_body"] },
   },
-  { forms: ["unusual_in_parts"], sameAs: "in_parts" },
-  { forms: ["unusual_in_parts"], sameAs: "unusual_bytes" },
+  ...IN_PARTS_LEAVES,
   { forms: ["unusual_bytes"], cause: "decoded_body", all: { taken: ["good_event", "spaced_body"] } },
 ];
 
@@ -247,14 +253,8 @@ const FAILED_LEAVES: readonly Leaf[] = [
   { cause: "fails_after_check", all: { failed: ["good_event"], refused: ["bad_signature"] } },
   { forms: ["other_event_id"], cause: "rejects_duplicates", all: { failed: ["duplicate"] } },
   { forms: REFUSABLE_FORMS, cause: "throws_on_bad", all: { taken: ["good_event"] } },
-  {
-    forms: LATER_FORMS,
-    cause: "shuts_out",
-    all: { taken: ["good_event"] },
-    none: { taken: ["good_at_the_end"] },
-  },
-  { forms: ["unusual_in_parts"], sameAs: "in_parts" },
-  { forms: ["unusual_in_parts"], sameAs: "unusual_bytes" },
+  SHUT_OUT_LEAF,
+  ...IN_PARTS_LEAVES,
   { forms: ["spaced_body", "unusual_bytes"], cause: "chokes_on_bytes", all: { taken: ["good_event"] } },
 ];
 

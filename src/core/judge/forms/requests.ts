@@ -72,11 +72,38 @@ type DrillEvents = {
   readonly order: OrderEvent | null;
 };
 
-/**
- * A request with our header names, and the body in the store's dialect. Throws for a form of an order if there is no
- * order.
- */
+/** The request of a form, with the id of its event. Throws for a form of an order if there is no order. */
 export function buildDrillRequest(
+  form: Mutations,
+  events: DrillEvents,
+  options: SigningOptions,
+): { readonly eventId: string; readonly request: DrillRequest } {
+  const { realNow, dialect } = options;
+  const { method = "POST", suffix = "", headers: addedHeaders = {}, lines, packBody = keepText } = form;
+  const { renameHeader = keepText, inParts } = form;
+  const { eventId, headers, body } = signRequest(form, events, options);
+  const allHeaders = Object.entries({ ...headersIn(dialect, headers), ...addedHeaders });
+  const pairs = allHeaders.flatMap(([header, value]) =>
+    value === undefined ? [] : [[renameHeader(header), value] as const],
+  );
+  const request = {
+    method,
+    suffix,
+    headers: Object.fromEntries(pairs),
+    body: packBody(body),
+    ...(inParts === undefined ? {} : { inParts }),
+  };
+  if (lines === undefined) return { eventId, request };
+  const [repeatedHeader, linesOf] = lines;
+  const { [repeatedHeader]: theirName } = headerNamesIn(dialect);
+  const name = DEFAULT_HEADER_NAMES[repeatedHeader];
+  const values = linesOf(headers[name] ?? "", String(Math.floor(realNow / 1000)));
+  const texts = values.map((value) => headersIn(dialect, { ...headers, [name]: value })[theirName] ?? "");
+  return { eventId, request: { ...request, lines: { [theirName]: texts } } };
+}
+
+/** The signed headers with our names, and the body in the store's dialect. */
+function signRequest(
   form: Mutations,
   events: DrillEvents,
   options: SigningOptions,
@@ -119,33 +146,6 @@ export function buildDrillRequest(
     headers: Object.fromEntries(keptHeaders),
     body: hasSameBytes ? `${body} ` : changeBody(body, dialect),
   };
-}
-
-export function buildFormRequest(
-  form: Mutations,
-  { headers, body }: Pick<ReturnType<typeof buildDrillRequest>, "headers" | "body">,
-  { realNow, dialect }: Pick<SigningOptions, "realNow" | "dialect">,
-): DrillRequest {
-  const { method = "POST", suffix = "", headers: addedHeaders = {}, lines, packBody } = form;
-  const { renameHeader = keepText, inParts } = form;
-  const allHeaders = Object.entries({ ...headersIn(dialect, headers), ...addedHeaders });
-  const pairs = allHeaders.flatMap(([header, value]) =>
-    value === undefined ? [] : [[renameHeader(header), value] as const],
-  );
-  const request = {
-    method,
-    suffix,
-    headers: Object.fromEntries(pairs),
-    body: packBody === undefined ? body : packBody(body),
-    ...(inParts === undefined ? {} : { inParts }),
-  };
-  if (lines === undefined) return request;
-  const [repeatedHeader, linesOf] = lines;
-  const { [repeatedHeader]: theirName } = headerNamesIn(dialect);
-  const name = DEFAULT_HEADER_NAMES[repeatedHeader];
-  const values = linesOf(headers[name] ?? "", String(Math.floor(realNow / 1000)));
-  const texts = values.map((value) => headersIn(dialect, { ...headers, [name]: value })[theirName] ?? "");
-  return { ...request, lines: { [theirName]: texts } };
 }
 
 /** Whether the results show nothing, because the receiver could not be reached at all. */

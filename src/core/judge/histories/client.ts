@@ -3,22 +3,23 @@
 import { faultAt, type ScheduledFault } from "../schedule.ts";
 import { MAX_TIMES, type OrderName, type Step } from "../step.ts";
 import {
-  API_UP,
-  API_BUSY,
+  API,
+  atOnce,
   BUY_AGAIN,
-  CANCEL,
+  CANCELLED_ORDER,
   CREATE,
-  historiesWith,
   end,
-  TELL_CREATED,
+  historiesWith,
   LOOK,
+  NEW_ORDER,
   on,
   PAY,
+  PAYMENT,
   SECOND_ATTEMPT_CAUSES,
+  startNow,
   TELL,
+  TELL_CREATED,
 } from "./steps.ts";
-
-const END_FAULTS: Step = { act: "faults", of: "a", faults: [] };
 
 /** A create that the customer makes again until its answer has arrived. */
 function retriedCreate(order: OrderName): Step {
@@ -30,13 +31,12 @@ function atCreate(ordinal: number, action: ScheduledFault["action"]): ScheduledF
   return faultAt({ method: "POST", nth: ordinal }, action);
 }
 
-function refusalStep(status: number): Step {
-  const fault = { action: "status", status, match: { method: "POST" }, times: MAX_TIMES } as const;
-  return { act: "faults", of: "a", faults: [fault] };
+function withFaults(...faults: readonly ScheduledFault[]): Step {
+  return { act: "faults", of: "a", faults };
 }
 
 function underFaults(...faults: readonly ScheduledFault[]): readonly Step[] {
-  return [{ act: "faults", of: "a", faults }, retriedCreate("a")];
+  return [withFaults(...faults), retriedCreate("a")];
 }
 
 const SIMILAR_CREATES = [retriedCreate("a"), retriedCreate("b"), retriedCreate("c")];
@@ -47,20 +47,22 @@ const ANSWER_LOST = atCreate(1, "lose_answer");
 const CREATE_FIELDS = { part: "idempotency", needs: ["create", "setsIds"], isAlone: true } as const;
 const CONCURRENT_FIELDS = { part: "idempotency", needs: ["create"] } as const;
 
-const SLOW_ANSWER = {
+const ALWAYS_REFUSED: ScheduledFault = {
+  action: "status",
+  status: 403,
+  match: { method: "POST" },
+  times: MAX_TIMES,
+};
+const SLOW_ANSWER: ScheduledFault = {
   action: "latency",
   latencyMs: 1500,
   match: { method: "POST" },
   times: 1,
-} as const satisfies ScheduledFault;
-
-const CREATE_WITH_ITS_EVENT: Step = {
-  act: "at_once",
-  acts: [
-    { steps: [CREATE], share: 0, during: "event" },
-    { steps: [{ act: "await", of: "a", kind: "create" }, TELL_CREATED], share: 0, during: "event" },
-  ],
 };
+const CREATE_WITH_ITS_EVENT = atOnce(
+  startNow(CREATE),
+  startNow({ act: "await", of: "a", kind: "create" }, TELL_CREATED),
+);
 
 const BOOKING_FIELDS = { part: "duplicates", needs: ["create", "setsIds"], isAlone: true } as const;
 
@@ -107,15 +109,15 @@ export const CLIENT_HISTORIES = {
     },
     bought_again_paid: {
       title: ["an order bought again after its payment", "支付后再次下单"],
-      steps: [CREATE, PAY, TELL, LOOK, CREATE, LOOK],
+      steps: [CREATE, PAYMENT, CREATE, LOOK],
       causes: { final_stays: "create_resets", one_order: "pays_twice" },
     },
     conflict: {
       title: ["a create that gets 409, and a second create", "创建请求收到 409，之后再次创建"],
       steps: [
-        { act: "faults", of: "a", faults: [{ action: "status", status: 409, match: { method: "POST" } }] },
+        withFaults({ action: "status", status: 409, match: { method: "POST" } }),
         { act: "create", of: "a", expects: "refusal" },
-        END_FAULTS,
+        API.up,
         CREATE,
       ],
       causes: { one_order: "conflict_new_order" },
@@ -124,12 +126,12 @@ export const CLIENT_HISTORIES = {
   ...historiesWith(BOOKING_FIELDS, {
     created_early: {
       title: ["the order's first event before its create is answered", "首个事件先于创建请求的响应到达"],
-      steps: [{ act: "faults", of: "a", faults: [SLOW_ANSWER] }, CREATE_WITH_ITS_EVENT, PAY, TELL, LOOK],
+      steps: [withFaults(SLOW_ANSWER), CREATE_WITH_ITS_EVENT, PAYMENT],
       causes: { booked_when_paid: "early_forgotten" },
     },
     second_answer_cut: {
       title: ["a second attempt whose answer is cut off", "再次下单的响应被截断"],
-      steps: [CREATE, CANCEL, TELL, ...underFaults(atCreate(1, "truncate"))],
+      steps: [CANCELLED_ORDER, ...underFaults(atCreate(1, "truncate"))],
     },
   }),
   ...historiesWith(CONCURRENT_FIELDS, {
@@ -145,27 +147,27 @@ export const CLIENT_HISTORIES = {
     second_at_once: {
       title: ["an order bought four times at once after it was cancelled", "取消后同时下单四次"],
       needs: ["setsIds"],
-      steps: [CREATE, CANCEL, TELL, { act: "create", of: "a", times: 4 }, PAY, TELL, LOOK],
+      steps: [CANCELLED_ORDER, { act: "create", of: "a", times: 4 }, PAYMENT],
       causes: { ...SECOND_ATTEMPT_CAUSES, one_order: "double_click", client_ends: "double_click" },
     },
     bought_again_open: {
       title: ["an order bought again while open, pending or just paid", "待支付、处理中或刚支付时再次下单"],
       needs: ["setsIds"],
       steps: [
-        ...on("a", CREATE, TELL_CREATED, CREATE),
-        API_BUSY,
+        on("a", NEW_ORDER, CREATE),
+        API.busy,
         BUY_AGAIN,
-        API_UP,
-        ...on("a", BUY_AGAIN, PAY, TELL, LOOK),
-        ...on("b", CREATE, TELL_CREATED, end("declined"), TELL, BUY_AGAIN, PAY, TELL, LOOK),
-        ...on("c", CREATE, TELL_CREATED, PAY, BUY_AGAIN, TELL, LOOK),
+        API.up,
+        on("a", BUY_AGAIN, PAYMENT),
+        on("b", NEW_ORDER, end("declined"), TELL, BUY_AGAIN, PAYMENT),
+        on("c", NEW_ORDER, PAY, BUY_AGAIN, TELL, LOOK),
       ],
       causes: { booked_when_paid: "gives_up_again" },
     },
     refused_for_good: {
       title: ["creates that are always refused", "创建请求始终被拒绝"],
       isAlone: true,
-      steps: [refusalStep(403), { act: "create", of: "a", expects: "refusal" }, END_FAULTS],
+      steps: [withFaults(ALWAYS_REFUSED), { act: "create", of: "a", expects: "refusal" }, API.up],
       causes: { client_ends: "never_gives_up" },
     },
   }),

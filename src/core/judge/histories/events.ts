@@ -1,148 +1,116 @@
 // The histories of events, of neighbour orders, and of second attempts.
 import type { Words } from "../../language.ts";
 import type { NeighbourKind } from "../neighbours.ts";
-import { ORDER_NAMES, type History, type OrderName, type OtherTerms, type Step } from "../step.ts";
+import { ORDER_NAMES, type OrderName, type OtherTerms, type Step } from "../step.ts";
 import {
-  BUY_AGAIN,
-  API_UP,
-  API_BUSY,
+  API,
   API_FAILURES,
+  API_PROBLEMS,
   API_REFUSALS,
   apiAnswers,
   atOnce,
-  CANCEL,
+  BUY_AGAIN,
+  CANCELLED_ORDER,
+  causedBy,
   CREATE,
-  historiesWith,
   CREATE_EARLY,
   end,
-  TELL_CREATED,
+  EVENTS_AGAIN,
+  historiesWith,
   LOOK,
-  unchangedBy,
+  NEW_ORDER,
   on,
   onEach,
   PAY,
-  TELL_PAID,
+  PAYMENT,
   SECOND_ATTEMPT_CAUSES,
   SLOW_API_MS,
+  startNow,
   TELL,
+  TELL_CREATED,
+  TELL_PAID,
   tellAs,
-  tellWithSimilarId,
   tellFrom,
   tellOnly,
+  tellWithSimilarId,
+  unchangedBy,
   wait,
   type ApiFault,
   type OrderStep,
+  type Row,
 } from "./steps.ts";
 
 const UNPAID_ENDS = ["failed", "expired", "cancelled"] as const;
 type UnpaidEnd = (typeof UNPAID_ENDS)[number];
-type Kind = "own" | "other";
-type Row = Omit<History, "part">;
-
-function unpaidRow(outcome: UnpaidEnd, title: Words): Row {
-  return { title, steps: endedAttempt(outcome) };
-}
+const KINDS = ["own", "other"] as const;
+type Kind = (typeof KINDS)[number];
 
 /** Buys again after an end; events of the first checkout arrive again before and after the payment. */
 function buyAgainRow(outcome: UnpaidEnd, title: Words): Row {
   return {
     title,
-    needs: ["create", "setsIds"],
-    steps: [...endedAttempt(outcome), CREATE, TELL_FIRST, PAY, TELL, LOOK, TELL_FIRST, LOOK],
+    steps: [endedAttempt(outcome), CREATE, TELL_FIRST, PAYMENT, FIRST_EVENTS_LATE],
     causes: SECOND_ATTEMPT_CAUSES,
   };
 }
 
-function endedAttempt(outcome: UnpaidEnd): readonly OrderStep[] {
+function endedAttempt(outcome: UnpaidEnd) {
   return [CREATE, end(outcome), TELL, LOOK];
 }
 
+const TELL_FIRST = tellFrom("first");
+const FIRST_EVENTS_LATE = [TELL_FIRST, LOOK];
+const AWAIT_QUESTION = { act: "await", of: "a", kind: "question" } as const;
+
 /** Events of the first checkout arrive again while the third checkout is open, and after its payment. */
 function thirdAttempt(order: OrderName, ...outcomes: readonly UnpaidEnd[]): readonly Step[] {
-  const lastSteps = [CREATE, TELL_FIRST, BUY_AGAIN, PAY, TELL, LOOK, TELL_FIRST, LOOK];
-  return on(order, ...outcomes.flatMap(endedAttempt), ...lastSteps);
+  return on(order, ...outcomes.map(endedAttempt), CREATE, TELL_FIRST, BUY_AGAIN, PAYMENT, FIRST_EVENTS_LATE);
 }
-
-/** Buys again after an end; any result is accepted. */
-function buyAfter(order: OrderName, outcome: UnpaidEnd): readonly Step[] {
-  return on(order, CREATE, end(outcome), TELL, LOOK, {
-    act: "create",
-    of: order,
-    expects: "nothing",
-  });
-}
-
-const TELL_FIRST = tellFrom("first");
-const AWAIT_QUESTION = { act: "await", of: "a", kind: "question" } as const;
 
 /** Another system creates two order_ids on other terms, one for each kind of checkout, and both are paid. */
 function otherTermsRow(title: Words, ownTerms: OtherTerms, otherOrderTerms = ownTerms): Row {
-  const onOtherTerms = (order: OrderName, kind: Kind, terms: OtherTerms): readonly Step[] =>
-    on(order, CREATE, CANCEL, TELL, { act: "create_elsewhere", of: order, terms, kind }, PAY, TELL, LOOK);
+  const onOtherTerms = (of: OrderName, kind: Kind, terms: OtherTerms): readonly Step[] =>
+    on(of, CANCELLED_ORDER, { act: "create_elsewhere", of, terms, kind }, PAYMENT);
   return {
     title,
     needs: ["create"],
-    steps: [...onOtherTerms("a", "own", ownTerms), ...onOtherTerms("b", "other", otherOrderTerms)],
+    steps: [onOtherTerms("a", "own", ownTerms), onOtherTerms("b", "other", otherOrderTerms)],
     causes: OTHER_TERMS_CAUSES,
   };
 }
 
 /** Checkouts of another system, one for each unpaid end. Their events have every type except a payment. */
-function endsElsewhere(
-  kind: Kind,
-  order: OrderName = "a",
-  laterSteps: readonly Step[] = [],
-): readonly Step[] {
-  return UNPAID_ENDS.flatMap((outcome) =>
-    [createElsewhere(kind, order), on(order, end(outcome)), laterSteps].flat(),
-  );
+function endsElsewhere(kind: Kind, order: OrderName, ...laterSteps: readonly OrderStep[]): readonly Step[] {
+  return UNPAID_ENDS.flatMap((outcome) => on(order, createElsewhere(kind), end(outcome), laterSteps));
 }
 
-const ALL_ENDS = [...endsElsewhere("own"), ...endsElsewhere("other")];
-
+const ALL_ENDS = KINDS.flatMap((kind) => endsElsewhere(kind, "a"));
 /** Delivers the events of each end, which must change nothing. */
-function endsWithEvents(kind: Kind): readonly Step[] {
-  return [...endsElsewhere(kind, "a", [TELL]), LOOK];
-}
-
-const ALL_ENDS_WITH_EVENTS = [...endsWithEvents("own"), ...endsWithEvents("other")];
+const ALL_ENDS_WITH_EVENTS = KINDS.flatMap((kind) => [endsElsewhere(kind, "a", TELL), LOOK].flat());
 
 /** Orders of another system: one for each unpaid end, and a paid order. */
 function ordersElsewhere(kind: Kind, order: OrderName): readonly Step[] {
-  return [...endsElsewhere(kind, order, on(order, TELL)), ...paymentElsewhere(kind, order)];
+  return [...endsElsewhere(kind, order, TELL), ...paymentElsewhere(kind, order)];
 }
 
 function paymentElsewhere(kind: Kind, order: OrderName): readonly Step[] {
-  return [createElsewhere(kind, order), ...on(order, PAY, TELL)];
+  return on(order, createElsewhere(kind), PAY, TELL);
 }
 
-function createElsewhere(kind: Kind, order: OrderName): Step {
-  return { act: "create_elsewhere", of: order, terms: "same", kind, templateOrder: "a" };
+function createElsewhere(kind: Kind): OrderStep {
+  return { act: "create_elsewhere", of: "a", terms: "same", kind, templateOrder: "a" };
 }
 
 /** Orders of another system are paid, which must not change order a. */
 function lookAlikeRow(neighbourKind: NeighbourKind, title: Words): Row {
-  const steps = [
-    CREATE,
-    TELL_CREATED,
-    ...paymentElsewhere("own", "b"),
-    ...paymentElsewhere("own", "c"),
-    LOOK,
-    PAY,
-    TELL,
-    LOOK,
-  ];
-  const causes = { ...MIX_UP_CAUSES, takes_events: "refuses_others" } as const;
-  return { title, needs: ["create", "setsIds"], neighbourKind, steps, causes };
+  return {
+    title,
+    needs: ["create", "setsIds"],
+    neighbourKind,
+    steps: [NEW_ORDER, paymentElsewhere("own", "b"), paymentElsewhere("own", "c"), LOOK, PAYMENT],
+    causes: { ...MIX_UP_CAUSES, takes_events: "refuses_others" },
+  };
 }
-
-/** Three orders are created and paid, and their payment events arrive at the same moment. */
-const THREE_ORDERS_AT_ONCE: readonly Step[] = [
-  ...onEach(CREATE, TELL_CREATED),
-  ...onEach(PAY),
-  { act: "at_once", acts: [{ tell: "a" }, { tell: "b" }, { tell: "c" }] },
-  ...onEach(LOOK),
-];
 
 /** The payment event of each order arrives while the API gives one of these answers. */
 function answersRow(faults: readonly ApiFault[], title: Words): Row {
@@ -153,23 +121,20 @@ function answersRow(faults: readonly ApiFault[], title: Words): Row {
   return {
     title,
     needs: ["create"],
-    steps: [
-      ...onEach(CREATE, TELL_CREATED, PAY),
-      ...answerSteps,
-      API_UP,
-      ...onEach(LOOK),
-      ...onEach(TELL, LOOK),
-    ],
+    steps: [onEach(NEW_ORDER, PAY), answerSteps, API.up, onEach(LOOK), onEach(TELL, LOOK)],
     causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
   };
 }
 
 /** Order a is paid, which must not change order b; then order b ends, which must not change order a. */
 function twinRow(neighbourKind: NeighbourKind, outcome: UnpaidEnd | "succeeded", title: Words): Row {
-  const otherOrderSteps = on("b", CREATE, TELL_CREATED);
-  const endSteps = on("b", LOOK, end(outcome), TELL, LOOK);
-  const steps = [CREATE, TELL_CREATED, ...otherOrderSteps, PAY, TELL, LOOK, ...endSteps, LOOK];
-  return { title, needs: ["setsIds"], neighbourKind, steps, causes: MIX_UP_CAUSES };
+  return {
+    title,
+    needs: ["setsIds"],
+    neighbourKind,
+    steps: [NEW_ORDER, on("b", NEW_ORDER), PAYMENT, on("b", LOOK, end(outcome), TELL, LOOK), LOOK],
+    causes: MIX_UP_CAUSES,
+  };
 }
 
 /** Events that must not change a paid order and, except `again`, an unpaid order. */
@@ -181,26 +146,17 @@ const HARMLESS_EVENTS = {
   again: [tellAs("other_id"), tellAs("late")],
 };
 
-const MIX_UP_CAUSES = {
-  never_unpaid: "mixes_up",
-  booked_when_paid: "mixes_up",
-  booked_once: "mixes_up",
-  final_stays: "mixes_up",
-} as const;
+const BOOKING_RULES = ["never_unpaid", "booked_when_paid", "booked_once", "final_stays"] as const;
+const MIX_UP_CAUSES = causedBy("mixes_up", ...BOOKING_RULES);
 const OTHER_TERMS_CAUSES = { never_unpaid: "other_terms" } as const;
-const UNKNOWN_TYPE_CAUSES = {
-  never_unpaid: "books_unknown_type",
-  final_stays: "books_unknown_type",
-  booked_once: "books_unknown_type",
-  booked_when_paid: "books_unknown_type",
-} as const;
 
-const COMMON_FIELDS = { part: "duplicates" } as const;
+const EVENT_FIELDS = { part: "duplicates" } as const;
+const SECOND_FIELDS = { part: "duplicates", needs: ["create", "setsIds"] } as const;
 
-export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
+const FIRST_ATTEMPTS = historiesWith(EVENT_FIELDS, {
   payment_again: {
     title: ["all events again, also with another id in the header", "再次推送所有事件，包括请求头 ID 不同的"],
-    steps: [CREATE, PAY, TELL, LOOK, TELL, TELL_PAID, ...HARMLESS_EVENTS.again, LOOK],
+    steps: [CREATE, PAYMENT, TELL, TELL_PAID, ...HARMLESS_EVENTS.again, LOOK],
     causes: { booked_once: "books_again", final_stays: "goes_back" },
   },
   payment_first: {
@@ -210,30 +166,23 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   },
   burst: {
     title: ["a payment delivered ten times at the same moment", "同一支付事件同时推送十次"],
-    steps: [CREATE, TELL_CREATED, PAY, { act: "at_once", acts: [{ tell: "a", copyCount: 10 }] }, LOOK],
+    steps: [NEW_ORDER, PAY, atOnce({ tell: "a", copyCount: 10 }), LOOK],
     causes: { booked_once: "books_at_once" },
   },
   events_overlap: {
     title: ["the payment while another event is handled", "处理另一事件期间收到支付事件"],
     steps: [
-      ...on("a", CREATE, TELL_CREATED, PAY),
-      {
-        act: "at_once",
-        acts: [
-          { steps: [tellOnly("pending")], share: 0, during: "event" },
-          { tell: "a", afterMs: 50 },
-        ],
-      },
-      ...on("a", LOOK, TELL, LOOK),
-      ...on("b", CREATE, TELL_CREATED, PAY, tellOnly("pending")),
-      {
-        act: "at_once",
-        acts: [
-          { steps: on("b", TELL_PAID), share: 0, during: "event" },
-          { steps: on("b", tellOnly("pending")), share: 0.5, during: "event" },
-        ],
-      },
-      ...on("b", LOOK, TELL, LOOK),
+      NEW_ORDER,
+      PAY,
+      atOnce(startNow(tellOnly("pending")), { tell: "a", afterMs: 50 }),
+      EVENTS_AGAIN,
+      on("b", NEW_ORDER, PAY, tellOnly("pending")),
+      atOnce(startNow(...on("b", TELL_PAID)), {
+        steps: on("b", tellOnly("pending")),
+        share: 0.5,
+        during: "event",
+      }),
+      on("b", EVENTS_AGAIN),
     ],
     causes: { booked_when_paid: "overwrites_later", final_stays: "overwrites_later" },
   },
@@ -241,32 +190,37 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
     title: ["payments of three orders at the same moment", "三个订单的支付同时到达"],
     needs: ["setsIds"],
     neighbourKind: "last_character",
-    steps: THREE_ORDERS_AT_ONCE,
+    steps: [
+      onEach(NEW_ORDER),
+      onEach(PAY),
+      atOnce({ tell: "a" }, { tell: "b" }, { tell: "c" }),
+      onEach(LOOK),
+    ],
     causes: { booked_once: "lost_at_once", booked_when_paid: "lost_at_once", never_unpaid: "mixes_up" },
   },
   events_alike: {
     title: ["three payments whose event_ids begin or end alike", "三笔支付，event_id 的开头或结尾相同"],
     needs: ["create"],
     steps: [
-      ...onEach(CREATE, TELL_CREATED),
-      ...onEach(PAY),
+      onEach(NEW_ORDER),
+      onEach(PAY),
       TELL_PAID,
       tellWithSimilarId("b", "head"),
       tellWithSimilarId("c", "end"),
-      ...onEach(LOOK),
+      onEach(LOOK),
     ],
     causes: { booked_when_paid: "confuses_events", takes_events: "confuses_events" },
   },
   payment_in_parts: {
     title: ["a payment whose body arrives in two parts", "支付事件的请求体分两段到达"],
-    steps: [CREATE, TELL_CREATED, PAY, tellAs("in_parts", "succeeded"), LOOK],
+    steps: [NEW_ORDER, PAY, tellAs("in_parts", "succeeded"), LOOK],
     causes: { booked_when_paid: "reads_part", takes_events: "reads_part" },
   },
   forged_payment: {
     title: ["a forged payment, with a wrong signature", "伪造的支付，签名错误"],
     steps: [
-      ...unchangedBy(...HARMLESS_EVENTS.forged),
-      ...on("c", CREATE, TELL_CREATED, PAY, tellAs("forged", "succeeded"), TELL, LOOK),
+      unchangedBy(...HARMLESS_EVENTS.forged),
+      on("c", NEW_ORDER, PAY, tellAs("forged", "succeeded"), TELL, LOOK),
     ],
     causes: {
       never_unpaid: "books_unverified",
@@ -276,15 +230,15 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   },
   declined_attempt: {
     title: ["a declined attempt, then a payment", "支付被拒，之后支付成功"],
-    steps: [CREATE, end("declined"), TELL, LOOK, PAY, TELL, LOOK],
+    steps: [CREATE, end("declined"), TELL, LOOK, PAYMENT],
   },
-  payment_failed: unpaidRow("failed", ["a payment that failed", "支付失败"]),
-  order_expired: unpaidRow("expired", ["an order that expired", "订单过期"]),
-  order_cancelled: unpaidRow("cancelled", ["an order that was cancelled", "订单取消"]),
+  payment_failed: { title: ["a payment that failed", "支付失败"], steps: endedAttempt("failed") },
+  order_expired: { title: ["an order that expired", "订单过期"], steps: endedAttempt("expired") },
+  order_cancelled: { title: ["an order that was cancelled", "订单取消"], steps: endedAttempt("cancelled") },
   unknown_type: {
     title: ["an event of a type from a later version", "事件类型来自后续版本"],
     steps: unchangedBy(...HARMLESS_EVENTS.unknown),
-    causes: UNKNOWN_TYPE_CAUSES,
+    causes: causedBy("books_unknown_type", ...BOOKING_RULES),
   },
   twin_case: twinRow("other_case", "failed", ["an order_id that differs in case", "订单号仅大小写不同"]),
   twin_longer: twinRow("longer", "expired", ["an order whose order_id is longer", "订单号更长的订单"]),
@@ -313,23 +267,13 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   other_checkouts: {
     title: ["other checkouts of the order_id that end unpaid", "同一订单号的其他收款单未支付就结束"],
     needs: ["create"],
-    steps: [CREATE, CANCEL, TELL, ...ALL_ENDS_WITH_EVENTS],
+    steps: [CANCELLED_ORDER, ALL_ENDS_WITH_EVENTS],
     causes: { never_unpaid: "books_others", takes_events: "refuses_others" },
   },
   unknown_order: {
     title: ["orders of another system, with each outcome", "其他系统的订单，每种结果各一"],
     needs: ["create"],
-    steps: [
-      CREATE,
-      TELL_CREATED,
-      ...ordersElsewhere("own", "b"),
-      LOOK,
-      PAY,
-      TELL,
-      LOOK,
-      ...ordersElsewhere("other", "c"),
-      LOOK,
-    ],
+    steps: [NEW_ORDER, ordersElsewhere("own", "b"), LOOK, PAYMENT, ordersElsewhere("other", "c"), LOOK],
     causes: { ...MIX_UP_CAUSES, takes_events: "refuses_others" },
   },
   look_alikes: lookAlikeRow("look_alike", [
@@ -339,7 +283,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   same_numbers: lookAlikeRow("same_number", ["order_ids that are the same number", "订单号表示同一数字"]),
   webhook_without_api: {
     title: ["a payment while the API answers 503 for 2 s", "API 持续 2 秒返回 503 期间的支付"],
-    steps: [CREATE, TELL_CREATED, PAY, API_BUSY, TELL_PAID, wait(2000), API_UP, LOOK, TELL, LOOK],
+    steps: [NEW_ORDER, PAY, API.busy, TELL_PAID, wait(2000), API.up, EVENTS_AGAIN],
     causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
   },
   webhook_api_refuses: answersRow(API_REFUSALS, [
@@ -354,11 +298,9 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
     title: ["a payment after the API has refused requests", "API 拒绝查询之后的支付"],
     steps: [
       CREATE,
-      ...[...API_REFUSALS, ...API_FAILURES].flatMap((fault) => [apiAnswers(fault), TELL_CREATED, wait(700)]),
-      API_UP,
-      PAY,
-      TELL,
-      LOOK,
+      API_PROBLEMS.flatMap((fault) => [apiAnswers(fault), TELL_CREATED, wait(700)]),
+      API.up,
+      PAYMENT,
     ],
     causes: { booked_when_paid: "gives_up_refused" },
   },
@@ -366,73 +308,64 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
     title: ["payments of eleven orders at the same moment", "十一个订单的支付同时到达"],
     needs: ["create", "setsIds"],
     steps: [
-      atOnce(CREATE, TELL_CREATED, PAY),
-      { act: "at_once", acts: ORDER_NAMES.map((order) => ({ tell: order })) },
-      ...ORDER_NAMES.flatMap((order) => on(order, LOOK)),
+      atOnce(...ORDER_NAMES.map((order) => startNow(...on(order, NEW_ORDER, PAY)))),
+      atOnce(...ORDER_NAMES.map((order) => ({ tell: order }))),
+      ORDER_NAMES.flatMap((order) => on(order, LOOK)),
     ],
     causes: { booked_once: "lost_at_once", booked_when_paid: "lost_at_once" },
   },
   webhook_after_question: {
     title: ["the payment right after your shop has asked the API", "商店刚查询过 API，支付事件就到达"],
     steps: [
-      ...on("a", CREATE, TELL_CREATED, PAY, AWAIT_QUESTION, TELL_PAID, LOOK, TELL, LOOK),
-      ...on("b", CREATE, TELL_CREATED, PAY),
+      on("a", NEW_ORDER, PAY, AWAIT_QUESTION, TELL_PAID, EVENTS_AGAIN),
+      on("b", NEW_ORDER, PAY),
       // The event arrives while the answer is still on its way.
       apiAnswers({ action: "latency", latencyMs: SLOW_API_MS }, "b"),
-      ...on("b", AWAIT_QUESTION, TELL_PAID, LOOK, TELL, LOOK),
+      on("b", AWAIT_QUESTION, TELL_PAID, EVENTS_AGAIN),
     ],
     causes: { booked_once: "books_by_job", booked_when_paid: "books_by_job" },
   },
+});
+
+const SECOND_ATTEMPTS = historiesWith(SECOND_FIELDS, {
   second_cancelled: buyAgainRow("cancelled", ["a second attempt after a cancellation", "取消后再次下单"]),
   second_failed: buyAgainRow("failed", ["a second attempt after a failed payment", "支付失败后再次下单"]),
   second_expired: buyAgainRow("expired", ["a second attempt after an expiry", "过期后再次下单"]),
   second_early: {
     title: ["a second attempt before the shop knows that the first ended", "商店得知首单结束之前再次下单"],
-    needs: ["create", "setsIds"],
     steps: [
-      ...on(
-        "a",
-        CREATE,
-        TELL_CREATED,
-        end("failed"),
-        CREATE_EARLY,
-        TELL_FIRST,
-        PAY,
-        TELL,
-        LOOK,
-        TELL_FIRST,
-        LOOK,
-      ),
-      ...on("b", CREATE, TELL_CREATED, end("failed"), CREATE_EARLY, TELL_FIRST, BUY_AGAIN, PAY, TELL, LOOK),
+      [NEW_ORDER, end("failed"), CREATE_EARLY, TELL_FIRST, PAYMENT, FIRST_EVENTS_LATE].flat(),
+      on("b", NEW_ORDER, end("failed"), CREATE_EARLY, TELL_FIRST, BUY_AGAIN, PAYMENT),
     ],
     causes: SECOND_ATTEMPT_CAUSES,
   },
   third_attempt: {
     title: ["a third attempt after two unpaid attempts", "两次未支付后第三次下单"],
-    needs: ["create", "setsIds"],
-    steps: [...thirdAttempt("a", "failed", "cancelled"), ...thirdAttempt("b", "failed", "failed")],
+    steps: [thirdAttempt("a", "failed", "cancelled"), thirdAttempt("b", "failed", "failed")],
     causes: SECOND_ATTEMPT_CAUSES,
   },
   second_each: {
     title: ["three orders bought again after they ended unpaid", "三个订单未支付就结束，之后再次下单"],
-    needs: ["create", "setsIds"],
-    steps: [...buyAfter("a", "failed"), ...buyAfter("b", "expired"), ...buyAfter("c", "cancelled")],
+    steps: [
+      on("a", endedAttempt("failed"), BUY_AGAIN),
+      on("b", endedAttempt("expired"), BUY_AGAIN),
+      on("c", endedAttempt("cancelled"), BUY_AGAIN),
+    ],
   },
   second_after_others: {
     title: ["a second attempt after other checkouts have ended", "其他收款单结束后再次下单"],
-    needs: ["create", "setsIds"],
-    steps: [CREATE, CANCEL, TELL, ...ALL_ENDS_WITH_EVENTS, CREATE, PAY, TELL, LOOK],
+    steps: [CANCELLED_ORDER, ALL_ENDS_WITH_EVENTS, CREATE, PAYMENT],
     causes: SECOND_ATTEMPT_CAUSES,
   },
   second_then_events: {
     title: ["a paid second attempt, then events to be ignored", "再次下单并支付，之后收到不应生效的事件"],
-    needs: ["create", "setsIds"],
-    steps: [CREATE, CANCEL, TELL, CREATE, PAY, TELL, LOOK, ...Object.values(HARMLESS_EVENTS).flat(), LOOK],
+    steps: [CANCELLED_ORDER, CREATE, PAYMENT, Object.values(HARMLESS_EVENTS).flat(), LOOK],
   },
   other_end_late: {
     title: ["a paid order, then late events of its other checkouts", "订单支付后，其他收款单的事件才到达"],
-    needs: ["create", "setsIds"],
-    steps: [CREATE, CANCEL, TELL, ...ALL_ENDS, CREATE, PAY, TELL, LOOK, tellFrom("elsewhere"), LOOK],
+    steps: [CANCELLED_ORDER, ALL_ENDS, CREATE, PAYMENT, tellFrom("elsewhere"), LOOK],
     causes: SECOND_ATTEMPT_CAUSES,
   },
 });
+
+export const EVENT_HISTORIES = { ...FIRST_ATTEMPTS, ...SECOND_ATTEMPTS };

@@ -1,31 +1,34 @@
 // The histories of a customer who returns.
 import type { Words } from "../../language.ts";
-import type { History, Step } from "../step.ts";
+import type { Step } from "../step.ts";
 import {
-  API_UP,
-  API_BUSY,
-  API_FAILURES,
-  API_REFUSALS,
-  API_SILENT,
-  API_SLOW,
+  API,
+  API_PROBLEMS,
   apiAnswers,
+  atOnce,
   CANCEL,
+  CANCELLED_ORDER,
+  causedBy,
   CREATE,
-  historiesWith,
   CREATE_EARLY,
   end,
-  TELL_CREATED,
+  EVENTS_AGAIN,
+  historiesWith,
   LOOK,
-  unchangedBy,
+  NEW_ORDER,
   on,
+  onEach,
   PAY,
-  TELL_PAID,
-  visitAs,
+  PAYMENT,
   SECOND_ATTEMPT_CAUSES,
   SLOW_API_MS,
   TELL,
+  TELL_PAID,
   tellFrom,
+  unchangedBy,
   VISIT,
+  visitAs,
+  type Row,
 } from "./steps.ts";
 
 /** Queries that report success, with the parameters of several services. */
@@ -33,21 +36,12 @@ export const PAID_QUERY = "&status=succeeded&paid=true&redirect_status=succeeded
 const SECOND_PAID_QUERY = "&status=paid&payment_status=paid&success=true&result=success&result_code=SUCCESS";
 const THIRD_PAID_QUERY = "&status=success&state=completed&success=1&paid=1";
 
-type Row = Omit<History, "part">;
-
 /** The payment event and two returns reach the shop, each after its own delay in milliseconds. */
 function sameMomentRow(webhookMs: number, returnMs: number): Row {
-  const sameMomentStep: Step = {
-    act: "at_once",
-    acts: [
-      { tell: "a", afterMs: webhookMs },
-      { visit: "a", afterMs: returnMs },
-      { visit: "a", afterMs: returnMs },
-    ],
-  };
+  const visit = { visit: "a", afterMs: returnMs } as const;
   return {
     title: sameMomentTitle(returnMs - webhookMs),
-    steps: [CREATE, TELL_CREATED, PAY, sameMomentStep, LOOK, TELL, LOOK],
+    steps: [NEW_ORDER, PAY, atOnce({ tell: "a", afterMs: webhookMs }, visit, visit), EVENTS_AGAIN],
     causes: { booked_once: "books_by_both", booked_when_paid: "books_by_both" },
   };
 }
@@ -61,13 +55,10 @@ function sameMomentTitle(delayMs: number): Words {
 
 /** The customer pays, and the event arrives, while a return page is being built, which asks a slow API. */
 function withinReturnRow(share: number, title: Words): Row {
-  const sameMomentStep: Step = {
-    act: "at_once",
-    acts: [{ visit: "a" }, { steps: [PAY, TELL_PAID], share, during: "visit" }],
-  };
+  const paymentStep = atOnce({ visit: "a" }, { steps: [PAY, TELL_PAID], share, during: "visit" });
   return {
     title,
-    steps: [CREATE, TELL_CREATED, API_SLOW, VISIT, sameMomentStep, API_UP, LOOK, TELL, LOOK],
+    steps: [NEW_ORDER, API.slow, VISIT, paymentStep, API.up, EVENTS_AGAIN],
     causes: RETURN_LOSS_CAUSES,
   };
 }
@@ -77,17 +68,11 @@ const RETURN_LOSS_CAUSES = {
   booked_when_paid: "lost_by_return",
   final_stays: "lost_by_return",
 } as const;
-const TWO_VISITS_AT_ONCE: Step = { act: "at_once", acts: [{ visit: "a" }, { visit: "a" }] };
-const CREATE_B = on("b", CREATE, TELL_CREATED);
 const VISIT_WITH_OTHER_SESSION = visitAs({ session: "b" });
 /** A visit in a tab of the first attempt. */
 const VISIT_WITH_FIRST_SESSION = visitAs({ session: "first" });
 const CHEAPER_CHECKOUT: Step = { act: "create_elsewhere", of: "a", terms: "less" };
-const MIXED_SESSION_CAUSES = {
-  never_unpaid: "mixes_orders",
-  booked_when_paid: "mixes_orders",
-  booked_once: "mixes_orders",
-} as const;
+const MIXED_SESSION_CAUSES = causedBy("mixes_orders", "never_unpaid", "booked_when_paid", "booked_once");
 const RETURN_BELIEF_CAUSES = { never_unpaid: "believes_return", booked_when_paid: "gives_up" } as const;
 
 const COMMON_FIELDS = { part: "browser_return", needs: ["returnUrl"] } as const;
@@ -96,7 +81,7 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
   return_same_moment: sameMomentRow(0, 0),
   return_without_payment: {
     title: ["return before the payment", "未支付就返回，之后才支付"],
-    steps: [CREATE, TELL_CREATED, VISIT, LOOK, PAY, TELL, LOOK],
+    steps: [NEW_ORDER, VISIT, LOOK, PAYMENT],
     causes: RETURN_BELIEF_CAUSES,
   },
   return_otherwise: {
@@ -114,53 +99,41 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
   },
   return_before_webhook: {
     title: ["two returns at once before the webhook, and one after", "Webhook 之前同时返回两次，之后一次"],
-    steps: [CREATE, TELL_CREATED, PAY, TWO_VISITS_AT_ONCE, LOOK, TELL, LOOK, VISIT, LOOK],
+    steps: [NEW_ORDER, PAY, atOnce({ visit: "a" }, { visit: "a" }), EVENTS_AGAIN, VISIT, LOOK],
     causes: { never_unpaid: "paid_without_asking", booked_once: "books_by_both" },
   },
   return_pending: {
     title: ["return while the payment is pending", "支付处理中时返回"],
-    steps: [CREATE, TELL_CREATED, end("declined"), VISIT, LOOK, TELL, VISIT, LOOK, PAY, TELL, LOOK],
+    steps: [NEW_ORDER, end("declined"), VISIT, LOOK, TELL, VISIT, LOOK, PAYMENT],
     causes: RETURN_BELIEF_CAUSES,
   },
   return_cancelled: {
     title: ["return after the payer has cancelled", "付款人取消后返回"],
-    steps: [CREATE, TELL_CREATED, CANCEL, VISIT, LOOK, TELL, VISIT, LOOK],
+    steps: [NEW_ORDER, CANCEL, VISIT, LOOK, TELL, VISIT, LOOK],
     causes: RETURN_BELIEF_CAUSES,
   },
   return_without_api: {
     title: ["return while the API answers 503, or not at all", "API 返回 503 或没有响应时返回"],
-    steps: [CREATE, TELL_CREATED, API_BUSY, VISIT, LOOK, API_SILENT, VISIT, LOOK, API_UP, PAY, TELL, LOOK],
+    steps: [NEW_ORDER, API.busy, VISIT, LOOK, API.silent, VISIT, LOOK, API.up, PAYMENT],
     causes: { never_unpaid: "believes_without_api", booked_when_paid: "gives_up" },
   },
   return_api_refuses: {
     title: ["returns while the API refuses or cuts its answers", "API 拒绝或截断响应时返回"],
-    steps: [
-      CREATE,
-      TELL_CREATED,
-      ...[...API_REFUSALS, ...API_FAILURES].flatMap((fault) => [apiAnswers(fault), VISIT]),
-      API_UP,
-      LOOK,
-      PAY,
-      TELL,
-      LOOK,
-    ],
+    steps: [NEW_ORDER, API_PROBLEMS.flatMap((fault) => [apiAnswers(fault), VISIT]), API.up, LOOK, PAYMENT],
     causes: { never_unpaid: "believes_without_api", booked_when_paid: "gives_up_refused" },
   },
   return_other_session: {
     title: ["return with the session of another order", "使用另一个订单的会话返回"],
     steps: [
-      CREATE,
-      TELL_CREATED,
-      ...CREATE_B,
-      ...on("c", CREATE, TELL_CREATED),
+      onEach(NEW_ORDER),
       VISIT_WITH_OTHER_SESSION,
-      ...on("c", VISIT_WITH_OTHER_SESSION),
-      ...on("b", PAY),
+      on("c", VISIT_WITH_OTHER_SESSION),
+      on("b", PAY),
       VISIT_WITH_OTHER_SESSION,
       LOOK,
-      ...on("b", TELL, LOOK),
+      on("b", TELL, LOOK),
       LOOK,
-      ...on("c", PAY, TELL, LOOK),
+      on("c", PAYMENT),
     ],
     causes: MIXED_SESSION_CAUSES,
   },
@@ -168,38 +141,25 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
     needs: ["setsIds"],
     title: ["return with the session of a longer order_id", "使用订单号更长的订单的会话返回"],
     neighbourKind: "shorter",
-    steps: [CREATE, TELL_CREATED, ...CREATE_B, PAY, TELL, ...on("b", visitAs({ session: "a" }), LOOK)],
+    steps: [NEW_ORDER, on("b", NEW_ORDER), PAY, TELL, on("b", visitAs({ session: "a" }), LOOK)],
     causes: MIXED_SESSION_CAUSES,
   },
   return_other_terms: {
     needs: ["create"],
     title: ["return with a session for a lower amount", "用金额更低的会话返回"],
-    steps: [CREATE, CANCEL, TELL, CHEAPER_CHECKOUT, VISIT, PAY, VISIT, LOOK, TELL, VISIT, LOOK],
+    steps: [CANCELLED_ORDER, CHEAPER_CHECKOUT, VISIT, PAY, VISIT, LOOK, TELL, VISIT, LOOK],
     causes: { never_unpaid: "other_terms" },
   },
   return_second: {
     needs: ["create", "setsIds"],
     title: ["return after a cancellation, then a second attempt", "取消后返回，然后再次下单"],
     steps: [
-      CREATE,
-      TELL_CREATED,
-      CANCEL,
-      VISIT,
-      TELL,
-      VISIT,
-      LOOK,
-      CREATE,
-      VISIT,
-      VISIT_WITH_FIRST_SESSION,
-      PAY,
-      TELL,
-      VISIT,
-      LOOK,
-      VISIT_WITH_FIRST_SESSION,
-      LOOK,
+      [NEW_ORDER, CANCEL, VISIT, TELL, VISIT, LOOK].flat(),
+      [CREATE, VISIT, VISIT_WITH_FIRST_SESSION],
+      [PAY, TELL, VISIT, LOOK, VISIT_WITH_FIRST_SESSION, LOOK],
       // The return page tells the shop of the end before the event arrives.
-      ...on("b", CREATE, TELL_CREATED, end("failed"), VISIT, CREATE_EARLY),
-      ...on("b", tellFrom("first"), PAY, TELL, LOOK),
+      on("b", NEW_ORDER, end("failed"), VISIT, CREATE_EARLY),
+      on("b", tellFrom("first"), PAYMENT),
     ],
     causes: SECOND_ATTEMPT_CAUSES,
   },
@@ -209,22 +169,16 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
   return_within_event: {
     title: ["returns while the payment event is handled", "处理支付事件期间返回"],
     steps: [
-      CREATE,
-      TELL_CREATED,
+      NEW_ORDER,
       PAY,
-      API_SLOW,
-      {
-        act: "at_once",
-        acts: [
-          { tell: "a" },
-          { steps: [VISIT], share: 0.5, during: "event" },
-          { steps: [VISIT], share: 0.5, during: "event", delayMs: SLOW_API_MS },
-        ],
-      },
-      API_UP,
-      LOOK,
-      TELL,
-      LOOK,
+      API.slow,
+      atOnce(
+        { tell: "a" },
+        { steps: [VISIT], share: 0.5, during: "event" },
+        { steps: [VISIT], share: 0.5, during: "event", delayMs: SLOW_API_MS },
+      ),
+      API.up,
+      EVENTS_AGAIN,
     ],
     causes: RETURN_LOSS_CAUSES,
   },

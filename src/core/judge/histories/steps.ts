@@ -1,10 +1,25 @@
 // Steps of histories, about the order `a`; `on` makes the same steps about another order.
 import type { Status } from "../../checkout/checkout.ts";
+import type { Cause } from "../../readiness/drills/judge-causes.ts";
+import type { JudgedInvariant } from "../../readiness/drills/judged-invariants.ts";
 import type { SamePart } from "../neighbours.ts";
 import type { ScheduledFault } from "../schedule.ts";
-import { MAX_TIMES, ORDER_NAMES, type History, type OrderName, type ReturnForm, type Step } from "../step.ts";
+import {
+  MAX_TIMES,
+  type ConcurrentStep,
+  type History,
+  type OrderName,
+  type ReturnForm,
+  type Step,
+} from "../step.ts";
 
 export type OrderStep = Extract<Step, { of: OrderName }>;
+/** Steps about an order, one by one or as lists such as `PAYMENT`. */
+type OrderSteps = readonly (OrderStep | readonly OrderStep[])[];
+/** A history without the fields that it shares with others. */
+export type Row = Omit<History, "part" | "steps"> & {
+  readonly steps: readonly (Step | readonly Step[])[];
+};
 
 export const CREATE: OrderStep = { act: "create", of: "a" };
 /** The customer buys again before the shop has learned of the end by an event. */
@@ -19,6 +34,12 @@ export const TELL: OrderStep = { act: "tell", of: "a" };
 export const TELL_PAID = tellOnly("succeeded");
 export const LOOK: OrderStep = { act: "look", of: "a" };
 export const VISIT = visitAs({});
+
+export const NEW_ORDER = [CREATE, TELL_CREATED];
+export const CANCELLED_ORDER = [CREATE, CANCEL, TELL];
+export const PAYMENT = [PAY, TELL, LOOK];
+/** All events once more must change nothing. */
+export const EVENTS_AGAIN = [LOOK, TELL, LOOK];
 
 export function end(outcome: Extract<Step, { act: "pay" }>["outcome"]): OrderStep {
   return { act: "pay", of: "a", outcome };
@@ -54,26 +75,26 @@ export function wait(milliseconds: number): Step {
   return { act: "wait", milliseconds };
 }
 
-export function on(order: OrderName, ...steps: readonly OrderStep[]): readonly Step[] {
-  return steps.map((step) => Object.assign({}, step, { of: order }));
+export function on(order: OrderName, ...steps: OrderSteps): readonly Step[] {
+  return steps.flat().map((step) => Object.assign({}, step, { of: order }));
 }
 
 /** Steps that must change nothing, for an unpaid order, and for another order before and after its payment. */
 export function unchangedBy(...steps: readonly OrderStep[]): readonly Step[] {
-  const otherOrderSteps = [CREATE, TELL_CREATED, ...steps, PAY, TELL, LOOK, ...steps, LOOK];
-  return [CREATE, TELL_CREATED, ...steps, LOOK, ...on("b", ...otherOrderSteps)];
+  return [NEW_ORDER, steps, LOOK, on("b", NEW_ORDER, steps, PAYMENT, steps, LOOK)].flat();
 }
 
-/** The same steps for every order at one moment. */
-export function atOnce(...steps: readonly OrderStep[]): Step {
-  return {
-    act: "at_once",
-    acts: ORDER_NAMES.map((order) => ({ steps: on(order, ...steps), share: 0, during: "event" })),
-  };
+export function atOnce(...acts: readonly ConcurrentStep[]): Step {
+  return { act: "at_once", acts };
+}
+
+/** Steps that begin at the same moment as the others. */
+export function startNow(...steps: readonly Step[]): ConcurrentStep {
+  return { steps, share: 0, during: "event" };
 }
 
 /** The same steps for each of three orders, one after another. */
-export function onEach(...steps: readonly OrderStep[]): readonly Step[] {
+export function onEach(...steps: OrderSteps): readonly Step[] {
   return (["a", "b", "c"] as const).flatMap((order) => on(order, ...steps));
 }
 
@@ -85,8 +106,6 @@ export function apiAnswers(fault: ApiFault, order: OrderName | "all" = "a"): Ste
   return { act: "faults", of: order, faults: [{ ...fault, match, times: MAX_TIMES }] };
 }
 
-export const API_BUSY = apiAnswers({ action: "status", status: 503 });
-export const API_DOWN = apiAnswers({ action: "status", status: 503 }, "all");
 /** Answers that refuse a question; like the failures below, they prove nothing about the order. */
 export const API_REFUSALS = [
   { action: "status", status: 401 },
@@ -98,28 +117,38 @@ export const API_FAILURES = [
   { action: "empty" },
   { action: "truncate" },
 ] as const;
-export const API_SILENT = apiAnswers({ action: "lose_request" });
+export const API_PROBLEMS = [...API_REFUSALS, ...API_FAILURES];
 /** Delay of each answer of the slow API, in milliseconds. */
 export const SLOW_API_MS = 300;
-export const API_SLOW = apiAnswers({ action: "latency", latencyMs: SLOW_API_MS });
-export const API_UP: Step = { act: "faults", of: "a", faults: [] };
+/** The state of the API, from this step on. */
+export const API = {
+  busy: apiAnswers({ action: "status", status: 503 }),
+  busyForAll: apiAnswers({ action: "status", status: 503 }, "all"),
+  silent: apiAnswers({ action: "lose_request" }),
+  slow: apiAnswers({ action: "latency", latencyMs: SLOW_API_MS }),
+  up: { act: "faults", of: "a", faults: [] },
+} as const satisfies Readonly<Record<string, Step>>;
+
+/** The same cause for each of these rules. */
+export function causedBy(cause: Cause, ...rules: readonly JudgedInvariant[]): NonNullable<History["causes"]> {
+  return Object.fromEntries(rules.map((rule) => [rule, cause]));
+}
 
 /** The cause, for each rule that a second attempt after an unpaid end can break. */
-export const SECOND_ATTEMPT_CAUSES = {
-  booked_when_paid: "second_attempt",
-  final_stays: "second_attempt",
-  booked_once: "second_attempt",
-} as const;
-
-type CommonFields = Pick<History, "part" | "needs" | "isAlone">;
+export const SECOND_ATTEMPT_CAUSES = causedBy(
+  "second_attempt",
+  "booked_when_paid",
+  "final_stays",
+  "booked_once",
+);
 
 export function historiesWith<Name extends string>(
-  commonFields: CommonFields,
-  rows: Readonly<Record<Name, Omit<History, "part">>>,
+  commonFields: Pick<History, "part" | "needs" | "isAlone">,
+  rows: Readonly<Record<Name, Row>>,
 ): Readonly<Record<Name, History>> {
-  const completeRows = Object.entries<Omit<History, "part">>(rows).map(([name, row]) => {
+  const histories = Object.entries<Row>(rows).map(([name, row]): [string, History] => {
     const needs = [...(commonFields.needs ?? []), ...(row.needs ?? [])];
-    return [name, { ...commonFields, ...row, needs }] as const;
+    return [name, { ...commonFields, ...row, needs, steps: row.steps.flat() }];
   });
-  return Object.fromEntries<History>(completeRows) as Record<Name, History>;
+  return Object.fromEntries(histories) as Record<Name, History>;
 }

@@ -1,45 +1,41 @@
 // The histories of time: restarts, a customer who pays late, an API that is down for a while.
 import type { Words } from "../../language.ts";
-import type { History, Step } from "../step.ts";
+import type { Step } from "../step.ts";
 import {
+  API,
+  atOnce,
   BUY_AGAIN,
-  API_UP,
-  API_DOWN,
-  API_BUSY,
   CANCEL,
+  causedBy,
   CREATE,
-  historiesWith,
   end,
-  TELL_CREATED,
+  EVENTS_AGAIN,
+  historiesWith,
   LOOK,
+  NEW_ORDER,
   on,
   onEach,
   PAY,
-  TELL_PAID,
+  PAYMENT,
   TELL,
+  TELL_PAID,
   VISIT,
   wait,
+  type Row,
 } from "./steps.ts";
 
-const EVENTS_AT_ONCE: Extract<Step, { act: "at_once" }> = {
-  act: "at_once",
-  acts: [{ tell: "a" }, { tell: "b" }],
-};
-const KILL_AT_ANSWERS: Step = {
-  act: "at_once",
-  acts: [...EVENTS_AT_ONCE.acts, { tell: "c" }, { steps: [{ act: "restart" }], share: 1, during: "event" }],
-};
-const RESTART_LOSS_CAUSES = {
-  booked_when_paid: "lost_at_restart",
-  booked_once: "lost_at_restart",
-  final_stays: "lost_at_restart",
-} as const;
+const EVENTS_AT_ONCE = atOnce({ tell: "a" }, { tell: "b" });
+const KILL_AT_ANSWERS = atOnce(
+  { tell: "a" },
+  { tell: "b" },
+  { tell: "c" },
+  { steps: [{ act: "restart" }], share: 1, during: "event" },
+);
+const RESTART_LOSS_CAUSES = causedBy("lost_at_restart", "booked_when_paid", "booked_once", "final_stays");
 
 const LONG_FIELDS = { part: "duplicates" } as const;
 const RESTART_FIELDS = { part: "duplicates", needs: ["restart"], isAlone: true } as const;
 const OUTAGE_FIELDS = { part: "duplicates", needs: ["create"], isAlone: true } as const;
-
-type Row = Omit<History, "part">;
 
 /** The moments of a restart, after the create. */
 const MOMENTS = {
@@ -68,17 +64,17 @@ const MOMENTS = {
     title: ["before a second attempt, or before its payment", "再次下单之前或其支付之前"],
     needs: ["create"],
     steps: [
-      ...on("b", CREATE, end("failed"), TELL),
-      ...on("a", CANCEL, TELL, CREATE),
+      on("b", CREATE, end("failed"), TELL),
+      [CANCEL, TELL, CREATE],
       { act: "restart" },
-      ...on("a", PAY, TELL, LOOK),
-      ...on("b", CREATE, PAY, TELL, LOOK),
+      PAYMENT,
+      on("b", CREATE, PAYMENT),
     ],
     causes: { booked_when_paid: "gives_up_at_start" },
   },
   before_payment: {
     title: ["between creation and payment", "下单之后、支付之前"],
-    steps: [{ act: "restart" }, PAY, TELL, LOOK],
+    steps: [{ act: "restart" }, PAYMENT],
     causes: { booked_when_paid: "gives_up_at_start" },
   },
 } as const satisfies Readonly<Record<string, Row>>;
@@ -88,20 +84,17 @@ function restartRows<Name extends "restart" | "stop">(
   name: Name,
   [english, chinese]: Words,
 ): Readonly<Record<`${Name}_${keyof typeof MOMENTS}`, Row>> {
-  const [stepFields, servedNeeds]: [object, Row["needs"]] =
-    name === "stop" ? [{ mode: name }, ["server"]] : [{}, []];
-  const rows = Object.entries<Row>(MOMENTS).map(([momentName, { title, steps, causes = {}, needs = [] }]) => {
-    const restartTitle: Words = [`${english} ${title[0]}`, `${title[1]}${chinese}`];
-    const ownSteps = steps.map((step) => (step.act === "restart" ? { ...step, ...stepFields } : step));
-    const row = {
-      title: restartTitle,
-      steps: [CREATE, TELL_CREATED, ...ownSteps],
-      causes,
-      needs: [...needs, ...(servedNeeds ?? [])],
-    };
-    return [`${name}_${momentName}`, row] as const;
+  const [modeFields, modeNeeds] =
+    name === "stop" ? ([{ mode: "stop" }, ["server"]] as const) : ([{}, []] as const);
+  const rows = Object.entries<Row>(MOMENTS).map(([momentName, moment]): [string, Row] => {
+    const title: Words = [`${english} ${moment.title[0]}`, `${moment.title[1]}${chinese}`];
+    const steps = moment.steps
+      .flat()
+      .map((step) => (step.act === "restart" ? Object.assign({}, step, modeFields) : step));
+    const needs = [...(moment.needs ?? []), ...modeNeeds];
+    return [`${name}_${momentName}`, { ...moment, title, steps: [NEW_ORDER, ...steps], needs }];
   });
-  return Object.fromEntries<Row>(rows) as ReturnType<typeof restartRows<Name>>;
+  return Object.fromEntries(rows) as ReturnType<typeof restartRows<Name>>;
 }
 
 /** Waits until the other histories have ended, and at least `minMs`. */
@@ -113,31 +106,19 @@ export const TIME_HISTORIES = {
   ...historiesWith(LONG_FIELDS, {
     paid_late: {
       title: ["an order that is paid long after it was created", "下单很久之后才支付"],
-      steps: [CREATE, TELL_CREATED, waitForOthers(15_000), BUY_AGAIN, PAY, TELL, LOOK],
+      steps: [NEW_ORDER, waitForOthers(15_000), BUY_AGAIN, PAYMENT],
       causes: { booked_when_paid: "gives_up_late" },
     },
     api_away: {
       title: ["a payment while the API answers 503 for 10 s", "API 持续 10 秒返回 503 期间的支付"],
       needs: ["create"],
-      steps: [
-        CREATE,
-        TELL_CREATED,
-        PAY,
-        API_BUSY,
-        TELL_PAID,
-        wait(10_000),
-        API_UP,
-        waitForOthers(15_000),
-        LOOK,
-        TELL,
-        LOOK,
-      ],
+      steps: [NEW_ORDER, PAY, API.busy, TELL_PAID, wait(10_000), API.up, waitForOthers(15_000), EVENTS_AGAIN],
       causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
     },
     much_later: {
       title: ["the same payment event again, more than 30 s later", "超过 30 秒后再次推送同一支付事件"],
       isLong: true,
-      steps: [CREATE, TELL_CREATED, PAY, TELL_PAID, LOOK, waitForOthers(31_000), TELL_PAID, LOOK],
+      steps: [NEW_ORDER, PAY, TELL_PAID, LOOK, waitForOthers(31_000), TELL_PAID, LOOK],
       causes: { booked_once: "forgets" },
     },
   }),
@@ -147,7 +128,7 @@ export const TIME_HISTORIES = {
     restart_at_answers: {
       title: ["a kill while three answers are sent", "发送三个响应期间强制重启"],
       needs: ["create"],
-      steps: [...onEach(CREATE, TELL_CREATED, PAY), KILL_AT_ANSWERS, ...onEach(LOOK), ...onEach(TELL, LOOK)],
+      steps: [onEach(NEW_ORDER, PAY), KILL_AT_ANSWERS, onEach(LOOK), onEach(TELL, LOOK)],
       causes: RESTART_LOSS_CAUSES,
     },
   }),
@@ -155,15 +136,15 @@ export const TIME_HISTORIES = {
     outage: {
       title: ["payments while the API answers 503, and after that", "API 返回 503 期间及恢复后的支付"],
       steps: [
-        ...onEach(CREATE, TELL_CREATED, PAY),
-        API_DOWN,
+        onEach(NEW_ORDER, PAY),
+        API.busyForAll,
         EVENTS_AT_ONCE,
         EVENTS_AT_ONCE,
-        API_UP,
-        ...on("c", TELL_PAID),
-        ...onEach(LOOK),
-        ...onEach(TELL),
-        ...onEach(LOOK),
+        API.up,
+        on("c", TELL_PAID),
+        onEach(LOOK),
+        onEach(TELL),
+        onEach(LOOK),
       ],
       causes: { booked_when_paid: "lost_after_outage", booked_once: "books_again" },
     },

@@ -100,12 +100,10 @@ export const MISSING_FIELDS = {
 export type MissingField = keyof typeof MISSING_FIELDS;
 
 export function risksIn(steps: readonly Pick<DrillStep, "name" | "cause">[]): readonly StepText[] {
-  return steps.flatMap(({ name, cause }) => (cause !== null && RISK_STEP_NAMES.has(name) ? [cause] : []));
+  const risks = Object.entries(MISSING_FIELDS).filter(([, { isRisk }]) => isRisk);
+  const riskNames = new Set(risks.map(([field]) => missingStepName(field)));
+  return steps.flatMap(({ name, cause }) => (cause !== null && riskNames.has(name) ? [cause] : []));
 }
-
-const RISK_STEP_NAMES: ReadonlySet<string> = new Set(
-  Object.entries(MISSING_FIELDS).flatMap(([field, { isRisk }]) => (isRisk ? [missingStepName(field)] : [])),
-);
 
 export function missingStepName(field: string): string {
   return `no_${field}`;

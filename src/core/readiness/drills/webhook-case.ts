@@ -2,7 +2,6 @@
 import { hash } from "node:crypto";
 import type { CheckoutEvent } from "../../checkout/event.ts";
 import { toIso } from "../../clock.ts";
-import { isRecord } from "../../json.ts";
 import type { Words } from "../../language.ts";
 import type { DrillCause, DrillNote } from "./webhook-advice.ts";
 import { eventBodyIn, readEventIn, type Dialect } from "../../shape/dialect.ts";
@@ -82,30 +81,21 @@ export type Form = Mutations & {
   readonly title?: Words;
 };
 
+/** A function that makes forms with this expected answer. */
+function formExpecting(expected: ExpectedAnswer) {
+  return (cause: Form["cause"], mutations: Mutations = {}): Form => ({
+    expected,
+    ...(cause === undefined ? {} : { cause }),
+    ...mutations,
+  });
+}
+
 /** A form that must be accepted. */
-export function genuineForm(cause: Form["cause"], mutations: Mutations = {}): Form {
-  return { expected: "2xx", ...(cause === undefined ? {} : { cause }), ...mutations };
-}
-
+export const genuineForm = formExpecting("2xx");
 /** A well-formed form that must be refused. */
-export function forgedForm(cause: Form["cause"], mutations: Mutations): Form {
-  return { ...genuineForm(cause, mutations), expected: "4xx" };
-}
-
+export const forgedForm = formExpecting("4xx");
 /** A form that the service never sends. */
-export function unusualForm(cause: DrillCause, mutations: Mutations): Form {
-  return { ...genuineForm(cause, mutations), expected: "not 2xx" };
-}
-
-/** A form with a wrong signature that a receiver may trust because of how it is sent. */
-export function badlySignedForm(cause: DrillCause, mutations: Mutations): Form {
-  return unusualForm(cause, { signature: wrongDigits, ...mutations });
-}
-
-/** A form about which the interface says nothing. */
-export function unstatedForm(notes: NonNullable<Form["notes"]>, mutations: Mutations): Form {
-  return { expected: "2xx or 4xx", notes, ...mutations };
-}
+export const unusualForm = formExpecting("not 2xx");
 
 /** Digits that were not computed with any secret. */
 export function wrongDigits(digits: string): string {
@@ -119,10 +109,6 @@ export function flipDigits(digits: string, base = 16): string {
 
 type EventFields = Readonly<Record<string, unknown>>;
 
-function fieldsOf(body: string): [string, unknown][] {
-  return Object.entries(JSON.parse(body) as object);
-}
-
 /** A mutation that gives the body other values of some fields; `change` reads and returns our names. */
 export function claim(change: (event: EventFields) => EventFields): NonNullable<Mutations["changeBody"]> {
   return (body, dialect) => {
@@ -132,23 +118,9 @@ export function claim(change: (event: EventFields) => EventFields): NonNullable<
 }
 
 /** Another id: with other last digits or, if it has no digits, with its last two characters swapped and an x added. */
-function changeEnd(id: string): string {
+export function changeEnd(id: string): string {
   const newId = id.replace(/\d+(?=\D*$)/, (digits) => flipDigits(digits, 10));
   return newId === id ? `${id.slice(0, -2)}${Array.from(id.slice(-2)).toReversed().join("")}x` : newId;
-}
-
-/** Number of correct digits at both ends of a signature with a wrong middle. */
-export const CORRECT_DIGIT_COUNTS = { first: 40, last: 8 } as const;
-
-export function claimOtherStore({ store_id: id }: EventFields): EventFields {
-  return { store_id: changeEnd(String(id)) };
-}
-
-export function claimLivemode({ data }: EventFields): EventFields {
-  return {
-    livemode: true,
-    data: isRecord(data) && "livemode" in data ? { ...data, livemode: true } : data,
-  };
 }
 
 export function changeOrder(body: string, dialect: Dialect | undefined): string {
@@ -161,57 +133,9 @@ export function changeOrder(body: string, dialect: Dialect | undefined): string 
     .replaceAll(JSON.stringify(orderId), JSON.stringify(changeEnd(orderId)));
 }
 
-export function changeMiddle(digits: string): string {
-  const { first, last } = CORRECT_DIGIT_COUNTS;
-  return digits.slice(0, first) + flipDigits(digits.slice(first, -last)) + digits.slice(-last);
-}
-
-/** A function that changes every other digit, from the first or the second on. */
-export function changeEveryOther(position: "first" | "second"): (digits: string) => string {
-  return (digits) =>
-    digits.replace(/(.)(.)/g, (_, firstDigit: string, secondDigit: string) =>
-      position === "first" ? flipDigits(firstDigit) + secondDigit : firstDigit + flipDigits(secondDigit),
-    );
-}
-
-/** The correct signature at one of three positions, as during a rotation of secrets (decision 12). */
-export function placeSignature(position: 0 | 1 | 2): (digits: string) => string {
-  return (digits) =>
-    [wrongDigits(digits), wrongDigits(wrongDigits(digits))].toSpliced(position, 0, digits).join(",");
-}
-
-/** JSON with spaces between its tokens, as Python's json.dumps writes it. */
-export function addSpaces(body: string): string {
-  return `{${fieldsOf(body)
-    .map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`)
-    .join(", ")}}`;
-}
-
-/** Fields in another order, tabs, escapes, characters of 1 to 4 bytes, a trailing line break. */
-export function writeUnusually(body: string, dialect: Dialect | undefined): string {
-  const dataField = dialect?.event_fields?.["data"] ?? "data";
-  const lines = fieldsOf(body)
-    .filter(([name]) => name !== dataField)
-    .toReversed()
-    .map(([name, value]) => `\t${JSON.stringify(name)} :${JSON.stringify(value)}`);
-  return `{\r\n${[`${JSON.stringify(dataField)}: ${UNUSUAL_DATA}`, ...lines].join(" ,\n")}\n}\n`;
-}
-
-const UNUSUAL_DATA = String.raw`{ "note":"Größe, Gr\u00f6\u00dfe, 订单, 🧾, \/", "number" : 1.50e2 }`;
-
-export function indentBody(body: string): string {
-  return JSON.stringify(Object.fromEntries(fieldsOf(body)), null, 2);
-}
-
 /** A mutation that makes an event older by a span in milliseconds, as after an outage of the receiver. */
 export function backdate(spanMs: number): NonNullable<Mutations["changeBody"]> {
   return claim(({ created_at: at }) =>
     typeof at === "string" ? { created_at: toIso(Date.parse(at) - spanMs) } : {},
   );
-}
-
-/** Changes one digit of a time or number, so that the body is still an event; without such a digit, adds a space. */
-export function changeDigit(body: string): string {
-  const changedBody = body.replace(/\d(?=Z"|,")/, (digit) => flipDigits(digit, 10));
-  return changedBody === body ? `${body} ` : changedBody;
 }

@@ -3,25 +3,18 @@
 import { gzipSync } from "node:zlib";
 import { STALE_AGE_SECONDS } from "../../webhook/delivery-request.ts";
 import { DEFAULT_TOLERANCE_SECONDS } from "../../webhook/signature.ts";
+import type { DrillCause } from "./webhook-advice.ts";
+import { isRecord } from "../../json.ts";
 import type { Words } from "../../language.ts";
+import type { Dialect } from "../../shape/dialect.ts";
 import {
-  addSpaces,
   backdate,
-  badlySignedForm,
-  changeDigit,
-  changeEveryOther,
-  changeMiddle,
+  changeEnd,
   claim,
-  claimLivemode,
-  claimOtherStore,
   flipDigits,
   forgedForm,
   genuineForm,
-  indentBody,
-  unstatedForm,
-  placeSignature,
   unusualForm,
-  writeUnusually,
   wrongDigits,
   type Form,
   type Mutations,
@@ -30,6 +23,8 @@ import {
 /** Number of correct digits in a signature that ends early: half of them. */
 export const SHORT_LENGTH = 32;
 export const SIGNATURE_LENGTH = 64;
+/** Number of correct digits at both ends of a signature with a wrong middle. */
+export const CORRECT_DIGIT_COUNTS = { first: 40, last: 8 } as const;
 export const WRONG_SIGNATURE_COUNT = 200;
 const LARGE_BODY_BYTES = 100 * 1024;
 const LONG_SIGNATURE_LENGTH = 10 * 1024;
@@ -58,10 +53,16 @@ const NO_SIGNATURE: Mutations = { omittedNames: ["signature"] };
 const FIRST_EVENT: Mutations = { event: "first" };
 type TitledForm = Form & { readonly title: Words };
 type Claim = { readonly words: Words; readonly change: NonNullable<Mutations["changeBody"]> };
-const LIVE_CLAIM: Claim = { words: ["with livemode true", "livemode 为 true"], change: claim(claimLivemode) };
+const LIVE_CLAIM: Claim = {
+  words: ["with livemode true", "livemode 为 true"],
+  change: claim(({ data }) => ({
+    livemode: true,
+    data: isRecord(data) && "livemode" in data ? { ...data, livemode: true } : data,
+  })),
+};
 const OTHER_STORE_CLAIM: Claim = {
   words: ["with another store_id", "store_id 属于另一商店"],
-  change: claim(claimOtherStore),
+  change: claim(({ store_id: id }) => ({ store_id: changeEnd(String(id)) })),
 };
 const NO_STORE_CLAIM: Claim = {
   words: ["without store_id", "没有 store_id"],
@@ -242,22 +243,27 @@ export function badlySignedTitle([text, chinese]: Words): Words {
   return [`a wrong signature, ${text}`, `签名错误，${chinese}`];
 }
 
+/** A form with a wrong signature that a receiver may trust because of how it is sent. */
+function badlySignedForm(cause: DrillCause, mutations: Mutations): Form {
+  return unusualForm(cause, { ...WRONG_SIGNATURE, ...mutations });
+}
+
+/** A form about which the interface says nothing. */
+function unstatedForm(notes: NonNullable<Form["notes"]>, mutations: Mutations): Form {
+  return { expected: "2xx or 4xx", notes, ...mutations };
+}
+
 /** A form with a wrong signature and another content type; undefined: without a content type. */
 function contentTypeForm(type: string | undefined): TitledForm {
   const title: Words =
     type === undefined ? ["with no content type", "没有内容类型"] : [`sent as ${type}`, `内容类型为 ${type}`];
-  return {
-    ...badlySignedForm("skips_other_types", { headers: { "Content-Type": type } }),
-    title: badlySignedTitle(title),
-  };
+  const form = badlySignedForm("skips_other_types", { headers: { "Content-Type": type } });
+  return { ...form, title: badlySignedTitle(title) };
 }
 
 function claimForm({ words, change }: Claim): TitledForm {
-  return {
-    ...badlySignedForm("skips_by_content", { changeBody: change }),
-    expected: "4xx",
-    title: badlySignedTitle(words),
-  };
+  const form = forgedForm("skips_by_content", { ...WRONG_SIGNATURE, changeBody: change });
+  return { ...form, title: badlySignedTitle(words) };
 }
 
 /** A form signed with texts that anybody can guess: a printed form of an unset variable, or a default. */
@@ -296,4 +302,56 @@ function forwardedForm(address: string, mutations: Mutations): TitledForm {
     `${chinese}，X-Forwarded-For、X-Real-IP 和 Forwarded 为 ${host}`,
   ];
   return { ...unusualForm("skips_by_sender", { ...mutations, headers }), title };
+}
+
+function changeMiddle(digits: string): string {
+  const { first, last } = CORRECT_DIGIT_COUNTS;
+  return digits.slice(0, first) + flipDigits(digits.slice(first, -last)) + digits.slice(-last);
+}
+
+/** A function that changes every other digit, from the first or the second on. */
+function changeEveryOther(position: "first" | "second"): (digits: string) => string {
+  return (digits) =>
+    digits.replace(/(.)(.)/g, (_, firstDigit: string, secondDigit: string) =>
+      position === "first" ? flipDigits(firstDigit) + secondDigit : firstDigit + flipDigits(secondDigit),
+    );
+}
+
+/** The correct signature at one of three positions, as during a rotation of secrets (decision 12). */
+function placeSignature(position: 0 | 1 | 2): (digits: string) => string {
+  return (digits) =>
+    [wrongDigits(digits), wrongDigits(wrongDigits(digits))].toSpliced(position, 0, digits).join(",");
+}
+
+function fieldsOf(body: string): [string, unknown][] {
+  return Object.entries(JSON.parse(body) as object);
+}
+
+/** JSON with spaces between its tokens, as Python's json.dumps writes it. */
+function addSpaces(body: string): string {
+  return `{${fieldsOf(body)
+    .map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`)
+    .join(", ")}}`;
+}
+
+/** Fields in another order, tabs, escapes, characters of 1 to 4 bytes, a trailing line break. */
+function writeUnusually(body: string, dialect: Dialect | undefined): string {
+  const dataField = dialect?.event_fields?.["data"] ?? "data";
+  const lines = fieldsOf(body)
+    .filter(([name]) => name !== dataField)
+    .toReversed()
+    .map(([name, value]) => `\t${JSON.stringify(name)} :${JSON.stringify(value)}`);
+  return `{\r\n${[`${JSON.stringify(dataField)}: ${UNUSUAL_DATA}`, ...lines].join(" ,\n")}\n}\n`;
+}
+
+const UNUSUAL_DATA = String.raw`{ "note":"Größe, Gr\u00f6\u00dfe, 订单, 🧾, \/", "number" : 1.50e2 }`;
+
+function indentBody(body: string): string {
+  return JSON.stringify(Object.fromEntries(fieldsOf(body)), null, 2);
+}
+
+/** Changes one digit of a time or number, so that the body is still an event; without such a digit, adds a space. */
+function changeDigit(body: string): string {
+  const changedBody = body.replace(/\d(?=Z"|,")/, (digit) => flipDigits(digit, 10));
+  return changedBody === body ? `${body} ` : changedBody;
 }

@@ -10,13 +10,13 @@ import {
   claim,
   forgedForm,
   genuineForm,
-  CORRECT_DIGIT_COUNTS,
   wrongDigits,
   type Form,
   type Mutations,
 } from "./webhook-case.ts";
 import {
   badlySignedTitle,
+  CORRECT_DIGIT_COUNTS,
   SIGNATURE_LENGTH,
   WRONG_SIGNATURE_COUNT,
   SHORT_LENGTH,
