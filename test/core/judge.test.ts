@@ -212,6 +212,11 @@ test("neighbour order_ids differ only in the last character of their number, a d
   ]);
 });
 
+test("long order_ids that differ in case differ only in case", () => {
+  const [id, other] = neighbourIds(`order-${"7".repeat(26)}`, "other_case");
+  expect([id, other]).toEqual([`order-${"7".repeat(25)}`, `Order-${"7".repeat(25)}`]);
+});
+
 test("bookings and amount of a view are read from fields or by patterns", () => {
   const xml = "<status>paid</status><parcels>2</parcels>";
   const shown = parseView(xml, { paidWhen: /paid/, bookings: String.raw`<parcels>(\d+)`, amount: "amount" });

@@ -10,11 +10,7 @@ type SimilarIds = readonly [a: string, b: string, c: string];
 const SIMILAR_IDS = {
   other_case: (id) => {
     const letterId = /[A-Za-z]/.test(id) ? id : `a${id}`;
-    return [letterId, switchCase(letterId), `0${letterId}`].map((one) => shortenId(one)) as [
-      string,
-      string,
-      string,
-    ];
+    return [shortenId(letterId), shortenId(switchCase(letterId)), shortenId(`0${letterId}`)];
   },
   longer: (id) => [shortenId(id, 2), `${shortenId(id, 2)}0`, `${shortenId(id, 2)}00`],
   shorter: (id) => [`${shortenId(id, 2)}0`, shortenId(id, 2), `${shortenId(id, 2)}1`],
