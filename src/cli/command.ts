@@ -160,12 +160,12 @@ export function repeatedOption<Value>(
   return collectingOption(flags, description, (text) => [parseValue(text)]);
 }
 
-function collectingOption<Value>(
+function collectingOption(
   flags: string,
   description: string,
-  parse: (text: string) => readonly Value[],
+  parse: (text: string) => readonly unknown[],
 ): Option {
-  const option = createOption(flags, description, (text, earlierValues: readonly Value[] = []) => [
+  const option = createOption(flags, description, (text, earlierValues: readonly unknown[] = []) => [
     ...earlierValues,
     ...parse(text),
   ]);
@@ -285,23 +285,15 @@ function commonOptions(): Option[] {
 /** A flag overrides the environment, and the environment overrides a default. */
 function applyEnvironment(command: Command, env: World["env"]): void {
   for (const option of command.options) {
-    const variable = environmentVariableOf(option);
-    const text = variable === undefined ? undefined : env[variable];
-    if (variable === undefined || text === undefined || text === "") continue;
     const name = option.attributeName();
-    if (command.getOptionValueSource(name) === "cli") continue;
-    command.setOptionValueWithSource(name, parseVariable(command, { option, variable, text }), "env");
+    const variable = environmentVariableOf(option);
+    const text = variable === undefined ? "" : (env[variable] ?? "");
+    if (text === "" || command.getOptionValueSource(name) === "cli") continue;
+    const outcome = parseText(option, text);
+    const subject = isSwitch(option) ? variable : `${variable} (for ${option.flags}) is invalid.`;
+    if (!outcome.ok) command.error(`${subject} ${outcome.refusal}`, { exitCode: 2 });
+    command.setOptionValueWithSource(name, outcome.value, "env");
   }
-}
-
-function parseVariable(
-  command: Command,
-  { option, variable, text }: { readonly option: Option; readonly variable: string; readonly text: string },
-): unknown {
-  const outcome = parseText(option, text);
-  if (outcome.ok) return outcome.value;
-  const subject = isSwitch(option) ? variable : `${variable} (for ${option.flags}) is invalid.`;
-  return command.error(`${subject} ${outcome.refusal}`, { exitCode: 2 });
 }
 
 /** The value of an option's variable, for a command without that option; undefined if the variable is not set. */

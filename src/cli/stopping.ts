@@ -27,3 +27,12 @@ export async function awaitStop(
   });
   await Promise.race([stopPromise, stopRequest, lossFailure]);
 }
+
+/** Waits for the end of work, but not longer than a maximum time. */
+export async function waitAtMost(
+  { after }: Pick<World, "after">,
+  milliseconds: number,
+  work: Promise<unknown>,
+): Promise<void> {
+  await Promise.race([work, new Promise<void>((resolve) => after(milliseconds, resolve))]);
+}

@@ -92,7 +92,7 @@ function addShop({ bundle }: Container): void {
   const platform = PLATFORMS.find(({ name }) => name === "linux-x64");
   if (platform === undefined) throw new Error("there is no Node for linux-x64");
   const node = join(bundle, "rootfs/usr/bin/node");
-  copyFileSync(join(unpackNode(platform), platform.nodePath), node);
+  copyFileSync(join(unpackNode(platform), "bin/node"), node);
   chmodSync(node, 0o755);
   cpSync("fixtures/ci/shop", join(bundle, "rootfs/shop"), { recursive: true });
 }

@@ -5,7 +5,7 @@ import { IMAGE_USER_ID } from "../image.ts";
 import { DEBIAN } from "../platforms.ts";
 import { makeBundle } from "./bundle.ts";
 import { walkJourneysIn } from "./journeys.ts";
-import { run } from "./run.ts";
+import { makeRoot, run } from "./run.ts";
 
 /** The packages that the executable and a shop in Python need. */
 const PACKAGES = [...DEBIAN.libraries, "python3", "curl"];
@@ -13,13 +13,7 @@ const SHOP = "fixtures/shops/python/shop.py";
 
 /** Makes a minimal Debian without Node in a folder. */
 export function makeDebian(root: string): string {
-  run("mmdebstrap", [
-    "--quiet",
-    "--variant=essential",
-    `--include=${PACKAGES.join(",")}`,
-    DEBIAN.suite,
-    root,
-  ]);
+  makeRoot(root, ["--variant=essential"], PACKAGES);
   copyFileSync(SHOP, join(root, "shop.py"));
   writeFileSync(join(root, "trial.sh"), TRIAL);
   mkdirSync(join(root, "reader"), { recursive: true, mode: 0o555 });

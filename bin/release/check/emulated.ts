@@ -5,19 +5,12 @@ import { join, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { DEBIAN } from "../platforms.ts";
 import { UNPACKED_FOLDER } from "../release.ts";
-import { run } from "./run.ts";
+import { makeRoot } from "./run.ts";
 
 /** Runs the arm64 executable in an emulator: starts a sandbox, creates, pays and reads an order, and stops the sandbox. */
 export async function tryEmulated(folder: string): Promise<string> {
   const root = join(folder, "arm64");
-  run("mmdebstrap", [
-    "--quiet",
-    "--variant=extract",
-    "--arch=arm64",
-    `--include=${DEBIAN.libraries.join(",")}`,
-    DEBIAN.suite,
-    root,
-  ]);
+  makeRoot(root, ["--variant=extract", "--arch=arm64"], DEBIAN.libraries);
   const cwd = join(folder, "arm64-state");
   mkdirSync(cwd);
   const program = ["-L", root, resolve(UNPACKED_FOLDER, "checkout-linux-arm64")];

@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { DEBIAN } from "../platforms.ts";
 
 /** Runs a program, and returns its output. Throws if it fails, with the last lines of its output. */
 export function run(program: string, words: readonly string[], cwd = "."): string {
@@ -11,4 +12,9 @@ export function run(program: string, words: readonly string[], cwd = "."): strin
     const lastLines = `${String(stdout)}\n${String(stderr)}`.trim().split("\n").slice(-12).join("\n    ");
     throw new Error(`${program} ${words.join(" ")} failed:\n    ${lastLines}`, { cause: error });
   }
+}
+
+/** Makes a Debian with some packages in a folder. */
+export function makeRoot(root: string, options: readonly string[], packages: readonly string[]): void {
+  run("mmdebstrap", ["--quiet", ...options, `--include=${packages.join(",")}`, DEBIAN.suite, root]);
 }

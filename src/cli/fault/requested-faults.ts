@@ -1,6 +1,6 @@
 import { decodeRequest } from "../../core/control/operations.ts";
 import { FAULT_PROFILES } from "../../core/fault/actions.ts";
-import { parseFaults, type FaultTerms } from "../../core/fault/request.ts";
+import { parseFaults } from "../../core/fault/request.ts";
 import { parseJson } from "../../core/json.ts";
 import type { Refusal } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
@@ -20,8 +20,11 @@ export function readFaults({ world }: Context, names: readonly string[], seed: s
     return profile === undefined ? faultsIn(world, name) : [{ profile }];
   });
   const faults = requests.map((fault) => Object.assign(fault, { seed: fault.seed ?? seed }));
-  const terms = faults.flatMap((fault) => termsIn(fault));
-  return { faults, isRandom: terms.some(({ match }) => match.probability !== null) };
+  const isRandom = faults.some((fault) => {
+    const terms = parseFaults(fault);
+    return terms.ok && terms.value.some(({ match }) => match.probability !== null);
+  });
+  return { faults, isRandom };
 }
 
 export type RequestedFaults = { readonly faults: FaultRequests; readonly isRandom: boolean };
@@ -44,9 +47,4 @@ function faultsIn(world: Context["world"], name: string): FaultRequests {
     if (!terms.ok) throw refuseItem(index, terms.refusal);
     return outcome.value;
   });
-}
-
-function termsIn(fault: FaultRequests[number]): readonly FaultTerms[] {
-  const terms = parseFaults(fault);
-  return terms.ok ? terms.value : [];
 }

@@ -18,7 +18,7 @@ import { fetchingListenerAddress, isFetchingListenerAddress } from "../../core/w
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { cutText, printable } from "../../core/text.ts";
 import { VERSION } from "../../version.ts";
-import type { Listener, World } from "../../world.ts";
+import type { Listener } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { createKeyReader, type ListenKey } from "./keys.ts";
 import type { ListenPlan } from "./options.ts";
@@ -33,6 +33,7 @@ import {
 } from "./report.ts";
 import { portFailure } from "../../host/listen.ts";
 import { EXIT, problemOf, Refused } from "../problem.ts";
+import { waitAtMost } from "../stopping.ts";
 import { unwrapAnswer } from "../target/call.ts";
 import { output } from "../output/output.ts";
 
@@ -350,10 +351,6 @@ async function closeSession({ listener, webhooks, registration, url }: Session):
   await registration?.leave();
   await listener.close(DRAIN_TIMEOUT_MS);
   await webhooks.idle();
-}
-
-function waitAtMost(world: Pick<World, "after">, milliseconds: number, work: Promise<void>): Promise<void> {
-  return Promise.race([work, new Promise<void>((resolve) => world.after(milliseconds, resolve))]);
 }
 
 /** Waits for one piece of work at a time, or for the stop, whichever happens first. */

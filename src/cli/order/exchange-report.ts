@@ -6,7 +6,7 @@ import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire-sh
 import { fieldLines } from "../printer.ts";
 import { exitCodeOfStatus, interruptedProblem, Refused, type Problem } from "../problem.ts";
 import type { ResolvedTarget } from "../target/resolve.ts";
-import { output, type Output } from "../output/output.ts";
+import { output, type Output, type ResultOf } from "../output/output.ts";
 
 /** Why an exchange returned no checkout, without the parts that depend on the command. */
 export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>): Omit<Problem, "next"> {
@@ -91,13 +91,10 @@ export function checkoutFields(checkout: CheckoutWire, idempotencyKey?: string):
   ]);
 }
 
-type CreateFacts = {
-  readonly idempotency_key: string;
-  readonly replayed: boolean;
-  readonly tries: number;
-};
-
 /** The result of every command that prints a checkout of the service. `data` repeats it in the form of earlier versions. */
-export function checkoutOutput(response: CheckoutResponse, facts?: CreateFacts): Output {
+export function checkoutOutput(
+  response: CheckoutResponse,
+  facts: Partial<ResultOf<"checkout">> = {},
+): Output {
   return output("checkout", { ...response.data, ...response, ...facts });
 }

@@ -4,7 +4,7 @@ import { register, type Context, type Group } from "../command.ts";
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { Refused } from "../problem.ts";
-import { execFolder } from "../target/surroundings.ts";
+import { execFolder, type CommonOptions } from "../target/surroundings.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { output } from "../output/output.ts";
@@ -15,33 +15,33 @@ export function registerIdempotency(group: Group): void {
     usesStore: false,
     summary: "list the idempotency keys sent from this folder, with their results",
     examples: ["checkout idempotency list", "checkout idempotency list --json"],
-    run: (context) => withJournal(context, (journal) => listKeys(context, journal)),
+    run: withJournal(listKeys),
   });
   register(group, {
     name: "show <key>",
     usesStore: false,
     summary: "show an idempotency key with its request",
     examples: ["checkout idempotency show co-4f1d…-1"],
-    run: (context, _options, key = "") => withJournal(context, (journal) => showKey(context, journal, key)),
+    run: withJournal(showKey),
   });
   register(group, {
     name: "forget <key>",
     usesStore: false,
     summary: "remove an idempotency key from the journal; the service still knows it",
     examples: ["checkout idempotency forget co-4f1d…-1"],
-    run: (context, _options, key = "") => withJournal(context, (journal) => forgetKey(context, journal, key)),
+    run: withJournal(forgetKey),
   });
 }
 
-async function withJournal(
-  context: Context,
-  run: (journal: Journal | undefined) => Promise<number>,
-): Promise<number> {
-  const { world } = context;
-  const folder = execFolder(world, context.around) ?? context.around.folder();
-  if (!world.files.exists(stateFile(folder, "journal"))) return run(undefined);
-  using journal = openFolderJournal(context, folder);
-  return await run(journal);
+/** A command about the journal of the folder; the journal is undefined if there is none. */
+function withJournal(act: (context: Context, journal: Journal | undefined, key: string) => Promise<number>) {
+  return async (context: Context, _options: CommonOptions, key = ""): Promise<number> => {
+    const { world } = context;
+    const folder = execFolder(world, context.around) ?? context.around.folder();
+    if (!world.files.exists(stateFile(folder, "journal"))) return act(context, undefined, key);
+    using journal = openFolderJournal(context, folder);
+    return await act(context, journal, key);
+  };
 }
 
 function listKeys({ printer }: Context, journal: Journal | undefined): Promise<number> {

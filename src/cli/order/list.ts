@@ -1,6 +1,6 @@
-import { STATUSES, type Status } from "../../core/checkout/checkout.ts";
+import { STATUSES } from "../../core/checkout/checkout.ts";
 import { toIso } from "../../core/clock.ts";
-import type { AnswerOf } from "../../core/control/operations.ts";
+import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { describeLastChange, lastChangeText } from "../../core/explain/last.ts";
 import { formatAmount } from "../../core/money.ts";
 import { isLoopback } from "../../core/loopback.ts";
@@ -20,13 +20,8 @@ import { surroundingsAt, type ServiceOptions } from "../target/surroundings.ts";
 import { table, type TableStyle } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
 
-type ListOptions = ServiceOptions & {
-  readonly status?: Status;
-  readonly orderId?: string;
-  readonly limit?: number;
-  readonly before?: string;
-  readonly search?: string;
-};
+type ListOptions = ServiceOptions &
+  Pick<RequestOf<"listCheckouts">, "status" | "orderId" | "limit" | "before"> & { readonly search?: string };
 
 export function registerOrdersList(group: Group): void {
   registerList(group, ORDER_LABELS);

@@ -146,7 +146,7 @@ async function explanationText(
       .join("\n"),
     pending.length === 0
       ? ""
-      : ["Pending", ...pending.map((entry) => wrap(pendingLine(entry), TEXT_COLUMN))].join("\n"),
+      : ["Pending", ...pending.map(({ at, text }) => wrap(timedLine(at, text), TEXT_COLUMN))].join("\n"),
     next.map((command) => `  → ${printable(command)}`).join("\n"),
     citationText(rule, decision),
   ];
@@ -183,8 +183,4 @@ function entryLines(entry: Entry, kind: ExplainableKind): readonly string[] {
   return kind === "delivery"
     ? [line, ...attempts.map((attempt) => timedLine(attempt.at, `    ${attempt.text}`))]
     : [line];
-}
-
-function pendingLine({ at, text }: AnswerOf<"explain">["pending"][number]): string {
-  return timedLine(at, text);
 }

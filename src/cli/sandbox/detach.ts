@@ -17,7 +17,7 @@ import {
   refuseUsage,
   type Problem,
 } from "../problem.ts";
-import { abortOnStop, awaitAbort, awaitStop } from "../stopping.ts";
+import { abortOnStop, awaitAbort, awaitStop, waitAtMost } from "../stopping.ts";
 import { readGivenSecrets } from "../../host/given-secrets.ts";
 import { findRunningSandbox, runningReadyMessage, type RunningSandbox } from "./running.ts";
 import { readyBanner, refuseLostReadyLine, warnAboutHold } from "./ready.ts";
@@ -169,8 +169,7 @@ function startAttachedProcess(world: World, logFile: string): DetachedProcess & 
     [Symbol.asyncDispose]: async () => {
       if (!isAttached) return;
       detachedProcess.abandon();
-      const deadline = new Promise<void>((resolve) => world.after(ABANDON_TIMEOUT_MS, resolve));
-      await Promise.race([detachedProcess.end, deadline]);
+      await waitAtMost(world, ABANDON_TIMEOUT_MS, detachedProcess.end);
     },
   };
 }

@@ -1,10 +1,9 @@
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
-import { register, switchOption, type Context, type Group } from "../command.ts";
+import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import {
   withTemporaryName,
   checkSnapshotOptions,
-  fileOption,
   SNAPSHOT_REMEDIES as remedies,
   snapshotFilesOf,
   resolvePath,
@@ -27,7 +26,7 @@ export function registerSnapshotsCreate(group: Group): void {
     ],
     options: [
       switchOption("--all", "take a snapshot of the whole sandbox, with all stores"),
-      fileOption("also write the snapshot to this file"),
+      valueOption("--file <path>", "also write the snapshot to this file"),
     ],
     run: runCreate,
   });

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { SNAPSHOT_NAME_PATTERN } from "../../core/snapshot/snapshot.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
-import { valueOption, type Context } from "../command.ts";
+import type { Context } from "../command.ts";
 import { snapshotsIn, type SnapshotFiles } from "../../host/folder/snapshots.ts";
 import { isTyped } from "../option-rules.ts";
 import { refuseUsage } from "../problem.ts";
@@ -17,11 +17,6 @@ export const SNAPSHOT_REMEDIES = {
   invalid_parameter: "take a new one: checkout snapshots create <name>",
   missing_parameter: "if you trust its author, run the command again with --trust",
 } as const;
-
-/** `--file`, a file outside the state folder. */
-export function fileOption(description: string) {
-  return valueOption("--file <path>", description);
-}
 
 /** Checks a typed name, and that `--all` and `--store` are not combined. */
 export function checkSnapshotOptions(

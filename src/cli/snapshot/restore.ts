@@ -3,7 +3,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { MAX_SNAPSHOT_BYTES, SNAPSHOT_NAME_PATTERN } from "../../core/snapshot/snapshot.ts";
 import { isStoreToken } from "../../core/credential.ts";
 import { printable } from "../../core/text.ts";
-import { register, switchOption, type Context, type Group } from "../command.ts";
+import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import type { World } from "../../world.ts";
 import { readCredentials } from "../../host/folder/state-folder.ts";
 import { warnAboutHold } from "../sandbox/ready.ts";
@@ -12,7 +12,6 @@ import { isTyped } from "../option-rules.ts";
 import {
   withTemporaryName,
   checkSnapshotOptions,
-  fileOption,
   SNAPSHOT_REMEDIES as remedies,
   snapshotFilesOf,
   resolvePath,
@@ -40,7 +39,10 @@ export function registerSnapshotsRestore(group: Group): void {
       switchOption("--all", "restore the whole sandbox; stores that are not in the snapshot are deleted"),
       switchOption("--trust", "also restore a snapshot that another sandbox took, or that was changed"),
       switchOption("--adopt", "deliver the pending events in another sandbox's snapshot"),
-      fileOption("restore from this file; with a name, also keep it as a snapshot of that name"),
+      valueOption(
+        "--file <path>",
+        "restore from this file; with a name, also keep it as a snapshot of that name",
+      ),
     ],
     run: runRestore,
   });

@@ -11,7 +11,9 @@ export async function readStoreAccess(context: Context, sandbox: ControlTarget):
   const target = await resolveStore(context, sandbox);
   const access = await callAt(context, target, { name: "storeAccess", body: undefined });
   const { storeId, signingSecret, ownSecrets } = access;
-  const apiKey = keptKeyOf(context, target, storeId);
+  // A folder keeps only keys of its own sandbox.
+  const isOwn = isOwnSandbox(context.around, target.origin);
+  const apiKey = (isOwn ? context.around.credentials().stores[storeId]?.api_key : undefined) ?? null;
   return { baseUrl: `${target.origin}/v1`, apiKey, storeId, signingSecret, ownSecrets };
 }
 
@@ -23,12 +25,6 @@ export async function listRevokedLastFours(
   const { keys } = await callAt(context, { ...target, storeId }, { name: "listKeys", body: undefined });
   const revokedKeys = keys.filter(({ revokedAt }) => revokedAt !== null);
   return revokedKeys.map(({ lastFour }) => lastFour);
-}
-
-/** The store's key; null for another folder's sandbox, because a folder keeps only keys of its own sandbox. */
-function keptKeyOf({ around }: Context, { origin }: ControlTarget, storeId: string): string | null {
-  if (!isOwnSandbox(around, origin)) return null;
-  return around.credentials().stores[storeId]?.api_key ?? null;
 }
 
 export function refuseWithoutKey({ storeId }: Pick<StoreAccess, "storeId">, next: string): Refused {

@@ -1,5 +1,5 @@
 import { fieldRefusal } from "../../core/checkout/create-request.ts";
-import { PAYMENT_METHODS, type PaymentMethod } from "../../core/checkout/checkout.ts";
+import { PAYMENT_METHODS } from "../../core/checkout/checkout.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
 import { accept } from "../../core/outcome.ts";
@@ -12,13 +12,9 @@ import { table, type TableStyle } from "../table.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { Price } from "../../core/checkout/shapes.ts";
 
-type AddOptions = CommonOptions & {
-  readonly amountMinor: number;
-  readonly currency: string;
-  readonly paymentMethod: PaymentMethod;
-  readonly description?: string;
-  readonly unapproved?: boolean;
-};
+type AddOptions = CommonOptions &
+  Pick<Price, "amountMinor" | "currency" | "paymentMethod"> &
+  Partial<Pick<Price, "description">> & { readonly unapproved?: boolean };
 
 const REMEDIES = {
   state_conflict: "checkout prices list shows the existing price; use another id for other terms",

@@ -1,4 +1,4 @@
-import type { AnswerOf } from "../../core/control/operations.ts";
+import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { toIso } from "../../core/clock.ts";
 import { NEW_MERCHANT } from "../../core/control/operations/stores.ts";
 import { displayStoreName, storeNameFault } from "../../core/config/store-name.ts";
@@ -15,11 +15,8 @@ import { callAt } from "../target/call.ts";
 import { sandboxTarget } from "../target/control.ts";
 import { output } from "../output/output.ts";
 
-type CreateOptions = CommonOptions & {
-  readonly name?: string;
-  readonly merchant?: string;
-  readonly dialect?: string;
-};
+type CreateOptions = CommonOptions &
+  Pick<RequestOf<"createStore">, "name" | "merchant"> & { readonly dialect?: string };
 
 export function registerStores(group: Group): void {
   register<CreateOptions>(group, {

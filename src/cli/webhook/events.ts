@@ -1,3 +1,4 @@
+import { WAIT_TIMEOUT_MS } from "../../client/api/wait.ts";
 import { waitForEvents } from "../../client/control/webhook-wait.ts";
 import { toIso } from "../../core/clock.ts";
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
@@ -23,7 +24,6 @@ import {
   waitForDelivery,
   EVENT_REMEDIES,
   refuseTimeout,
-  waitMsOf,
   webhookWaitOptions,
   type WebhookWaitOptions,
 } from "./wait.ts";
@@ -202,7 +202,7 @@ async function awaitNextEvents(
   query: RequestOf<"listEvents">,
 ): Promise<AnswerOf<"listEvents">> {
   const target = await controlTarget(context);
-  const waitMs = waitMsOf(options);
+  const waitMs = options.timeout ?? WAIT_TIMEOUT_MS;
   const result = await runWithSpinner(context, ({ signal }) =>
     waitForEvents(context.world, target, { query, waitMs, signal }),
   );

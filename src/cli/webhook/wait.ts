@@ -34,15 +34,11 @@ export async function waitForDelivery(
   query: { readonly eventId: string; readonly until: (deliveries: readonly DeliveryEntry[]) => boolean },
 ): Promise<AnswerOf<"showEvent">> {
   const target = await controlTarget(context);
-  const waitMs = waitMsOf(options);
+  const waitMs = options.timeout ?? WAIT_TIMEOUT_MS;
   const waitResult = await runWithSpinner(context, ({ signal }) =>
     waitForDeliveries(context.world, target, { ...query, waitMs, signal }),
   );
   return unwrapAnswer(waitResult, EVENT_REMEDIES);
-}
-
-export function waitMsOf({ timeout }: WebhookWaitOptions): number {
-  return timeout ?? WAIT_TIMEOUT_MS;
 }
 
 /** The refusal after a wait that timed out: exit 7. */

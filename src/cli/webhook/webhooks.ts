@@ -138,23 +138,20 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
   const bestTrial =
     verdicts.find(({ verdict }) => verdict.ok) ??
     verdicts.find(({ verdict }) => !verdict.ok && !UNDECIDED_CODES.has(verdict.code));
+  const { now } = request;
   if (bestTrial !== undefined) {
-    const causes = diagnose({ ...request, secrets: bestTrial.source.inForce });
-    const source = sourceWithOwner(bestTrial.source, knownSources);
-    return report(context, { verdict: bestTrial.verdict, causes, now: request.now, triedSources: [source] });
+    const { source, verdict } = bestTrial;
+    const causes = diagnose({ ...request, secrets: source.inForce });
+    const triedSources = [sourceWithOwner(source, knownSources)];
+    return report(context, { verdict, causes, now, triedSources });
   }
   const secrets = sources.flatMap(({ inForce }) => inForce);
   const verdict = verifySignature({ ...request, secrets });
-  const knownSecrets = knownSecretsOf([...sources, ...knownSources]);
-  const causes = diagnose({ ...request, secrets, knownSecrets });
+  const triedSources = [...sources, ...knownSources];
+  const ownCauses = diagnose({ ...request, secrets, knownSecrets: knownSecretsOf(triedSources) });
   const comparison = await compareWithNamedEvent(context, rawBody);
-  const shownCauses = comparison === undefined ? causes : withComparison(causes, comparison);
-  return report(context, {
-    verdict,
-    causes: shownCauses,
-    now: request.now,
-    triedSources: [...sources, ...knownSources],
-  });
+  const causes = comparison === undefined ? ownCauses : withComparison(ownCauses, comparison);
+  return report(context, { verdict, causes, now, triedSources });
 }
 
 function knownSecretsOf(sources: readonly SecretSource[]): readonly KnownSecret[] {
