@@ -53,7 +53,9 @@ export async function awaitPayment(
     if (isEnded(retrieval) || isLiveAnswer(retrieval)) endedAt ??= world.monotonic();
   };
   const look = async (): Promise<void> => {
-    const currentCount = countEvents(receiver) + (receiver.visit() === undefined ? 0 : 1);
+    // Each event counts once, whatever its number of attempts.
+    const events = new Set(receiver.deliveries().map(({ body }) => Buffer.from(body).toString("latin1")));
+    const currentCount = events.size + (receiver.visit() === undefined ? 0 : 1);
     if (currentCount > receivedCount && endedAt === undefined && retrieveCount < MAX_RETRIEVES - 1)
       await retrieve();
     receivedCount = currentCount;
@@ -64,11 +66,6 @@ export async function awaitPayment(
   await poll(world, look, { isEnough, waitMs: MAX_PAY_MS, firstPauseMs: PAUSE_MS, signal: options.signal });
   if (endedAt === undefined && !options.signal.aborted) await retrieve();
   return { deliveries: receiver.deliveries(), visit: receiver.visit(), retrieval };
-}
-
-/** The number of events that have arrived, each counted once whatever its number of attempts. */
-function countEvents(receiver: CalibrationReceiver): number {
-  return new Set(receiver.deliveries().map(({ body }) => Buffer.from(body).toString("latin1"))).size;
 }
 
 function isEnded(answer: ProbeAnswer | undefined): boolean {

@@ -1,13 +1,18 @@
 import { BUCKET_OWNER_TEXT } from "../request/rate-limit.ts";
 import type { Words } from "../language.ts";
-import type { AssumptionEntry } from "./shapes.ts";
 
-type Assumption = Pick<AssumptionEntry, "decision" | "setting"> &
-  Readonly<Record<"title" | "chosen", Words>> & { readonly shownBy: Words | null };
-type Choice = Omit<Assumption, "setting" | "shownBy"> & Partial<Pick<Assumption, "setting" | "shownBy">>;
+type Assumption = {
+  readonly decision: number;
+  readonly title: Words;
+  readonly chosen: Words;
+  /** The setting that changes the choice, if there is one. */
+  readonly setting?: string;
+  /** The evidence that the assumption was used, if the service can see any. */
+  readonly shownBy?: Words;
+};
 
 /** Decisions that fill a gap in the interface, and decisions on tools that an integration can rely on. */
-const CHOICES: readonly Choice[] = [
+export const ASSUMPTIONS: readonly Assumption[] = [
   {
     decision: 1,
     title: ["Base URL", "基础地址"],
@@ -233,10 +238,6 @@ const CHOICES: readonly Choice[] = [
     ],
   },
 ];
-
-export const ASSUMPTIONS: readonly Assumption[] = CHOICES.map((choice) =>
-  Object.assign({ setting: null, shownBy: null }, choice),
-);
 
 /** The heading of a decision that is an assumption; empty for other decisions. */
 export function titleOf(decision: number): Words {

@@ -143,11 +143,11 @@ function observedFields(
     events.every((event) => !Object.hasOwn(event, field)),
   );
   const foundNames = missingFields.map(([field, hasForm]) => {
-    const firstEvent = events[0] ?? {};
-    const name = [...unknownNames].find((otherName) => {
-      const isMatch = events.every((event) => hasForm(event[otherName]));
-      return isMatch && (field !== "event_id" || firstEvent[otherName] === eventId);
-    });
+    const name = [...unknownNames].find(
+      (otherName) =>
+        events.every((event) => hasForm(event[otherName])) &&
+        (field !== "event_id" || events[0]?.[otherName] === eventId),
+    );
     if (name !== undefined) unknownNames.delete(name);
     return [field, name ?? null] as const;
   });

@@ -108,26 +108,16 @@ export function signHeaders(
  * invalid tolerance, time, header name or kind of headers.
  */
 export function verifySignature(options: VerifyInput): SignatureVerdict {
-  const { headers, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS, dialect } = options;
-  const headerNames = headerNamesIn(dialect);
+  const { headers, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = options;
   checkCall({ headers, now, toleranceSeconds });
   const secrets = [options.secrets].flat();
   const secretRejection = secrets.length === 0 ? NO_SECRET_REJECTION : secrets.map(checkSecret).find(Boolean);
   if (secretRejection !== undefined) return secretRejection;
   const rawBody = bytesOf(options.rawBody);
   if (rawBody === undefined) return rejectParsedBody(options.rawBody);
-  const timestamp = oneHeader(headers, {
-    name: headerNames.timestamp,
-    kind: "timestamp",
-    form: TIMESTAMP_PATTERN,
-  });
+  const timestamp = oneHeader(options, "timestamp");
   if (!timestamp.ok) return timestamp;
-  const signature = oneHeader(headers, {
-    name: headerNames.signature,
-    kind: "signature",
-    form: SIGNATURES_PATTERN,
-    read: (value) => plainSignatures(dialect, value),
-  });
+  const signature = oneHeader(options, "signature");
   if (!signature.ok) return signature;
   const digests = signature.value.split(",");
   if (!isSigned(secrets, digests, { timestamp: timestamp.value, rawBody })) return MISMATCH_REJECTION;
@@ -226,32 +216,27 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? "another array" : "another object";
 }
 
-/** The single value of a header, in its strict form. */
+/** The single value of a header, without the dialect's form. Refuses all but the strict form. */
 function oneHeader<const Kind extends "timestamp" | "signature">(
-  headers: WebhookHeaders,
-  {
-    name,
-    kind,
-    form,
-    read = (value) => value,
-  }: {
-    readonly name: string;
-    readonly kind: Kind;
-    readonly form: RegExp;
-    readonly read?: (value: string) => string;
-  },
+  { headers, dialect }: Pick<VerifyInput, "headers" | "dialect">,
+  kind: Kind,
 ):
   | { readonly ok: true; readonly value: string }
   | Rejection<`${Kind}_missing` | `${Kind}_doubled` | `${Kind}_malformed`> {
+  const { [kind]: name } = headerNamesIn(dialect);
   const values = headerValues(headers, name);
-  const [value] = values;
-  if (value === undefined) return reject(`${kind}_missing`, `the header ${name} is missing`);
+  const [sentValue] = values;
+  if (sentValue === undefined) return reject(`${kind}_missing`, `the header ${name} is missing`);
   if (values.length > 1)
     return reject(`${kind}_doubled`, `the header ${name} was sent ${values.length} times`);
-  if (form.test(read(value))) return { ok: true, value: read(value) };
+  const [value, form] =
+    kind === "timestamp"
+      ? [sentValue, TIMESTAMP_PATTERN]
+      : [plainSignatures(dialect, sentValue), SIGNATURES_PATTERN];
+  if (form.test(value)) return { ok: true, value };
   const expectedText =
     kind === "timestamp"
-      ? `Unix seconds in ten digits; got ${printableLiteral(value)}`
+      ? `Unix seconds in ten digits; got ${printableLiteral(sentValue)}`
       : `64 lower-case hex digits, or up to ${MAX_SIGNATURES} such signatures, separated by commas without spaces`;
   return reject(`${kind}_malformed`, `the header ${name} must be ${expectedText}`);
 }

@@ -15,7 +15,7 @@ export const readinessHandlers = {
   assumptions: async (context, { storeId }) => {
     const uses = await context.assumptions.of(storeId);
     const dialect = context.store.stores.dialect(storeId);
-    const assumptions = ASSUMPTIONS.map(({ decision, title, chosen, setting, shownBy }) => {
+    const assumptions = ASSUMPTIONS.map(({ decision, title, chosen, setting = null, shownBy = null }) => {
       const use = uses.find((entry) => entry.decision === decision);
       const reliedOn = use === undefined ? null : { since: use.firstAt, requestId: use.firstRequestId };
       const words = { title: english(title), chosen: english(chosen), shownBy: shownBy && english(shownBy) };
