@@ -246,7 +246,10 @@ function createRequestLogger(
     // Rounded up to a tenth, as in both logs, so that no request ends before its checkout was created.
     const milliseconds = Math.ceil((monotonic() - startedAt) * 10) / 10;
     const logValues = { at: now(), milliseconds, secrets };
-    if (isShown(request, answer)) log.add(entryOf(request, answer, logValues));
+    const { audience } = areaOf(request);
+    // Requests of the sandbox's own tools would bury the merchant's; errors in answering them are in the failure log.
+    if (answer.isUnlogged !== true && (audience === "merchant" || audience === "browser"))
+      log.add(entryOf(request, answer, logValues));
     requests.note(request, answer, logValues);
     return answer;
   };
@@ -272,27 +275,28 @@ export function hostsOf(
 ): HostsByAudience {
   const { port, allowHosts, allowControlHosts, addresses, publicUrl, portalUrl } = options;
   const knownHosts = [...addresses.filter(isLoopbackAddress).map(hostOf), ...publicHosts(publicUrl, port)];
-  const merchantHosts = allowedHosts(port, { flag: "--allow-host", hosts: [...allowHosts, ...knownHosts] });
-  const controlRule = { flag: "--allow-control-host", hosts: allowControlHosts };
-  const portalRule = { flag: "--portal-url", hosts: publicHosts(portalUrl, port) };
-  // Styles and scripts, which the payment pages and the portal load.
-  const browserHosts = allowedHosts(port, {
-    flag: "--allow-host",
-    hosts: [...allowHosts, ...knownHosts, ...publicHosts(portalUrl, port)],
+  const portalHosts = publicHosts(portalUrl, port);
+  const everywhere = (hosts: readonly string[]) => {
+    const allowed = allowedHosts(port, {
+      flag: "--allow-host",
+      hosts: [...allowHosts, ...knownHosts, ...hosts],
+    });
+    return { local: allowed, remote: allowed };
+  };
+  // A client on another machine can also send a loopback name as Host, so such a name permits nothing there.
+  const byReach = (rule: { readonly flag: string; readonly hosts: readonly string[] }) => ({
+    local: allowedHosts(port, rule),
+    remote: allowedHosts(port, { ...rule, ownNames: [] }),
   });
+  const merchant = everywhere([]);
   const hasPortal = portalOrigin(port, { publicUrl, portalUrl }) !== undefined;
   return {
-    merchant: { local: merchantHosts, remote: merchantHosts },
-    browser: { local: browserHosts, remote: browserHosts },
-    // A client on another machine can also send a loopback name as Host, so such a name permits nothing there.
-    control: {
-      local: allowedHosts(port, controlRule),
-      remote: allowedHosts(port, { ...controlRule, ownNames: [] }),
-    },
+    merchant,
+    // Styles and scripts, which the payment pages and the portal load.
+    browser: everywhere(portalHosts),
+    control: byReach({ flag: "--allow-control-host", hosts: allowControlHosts }),
     // Without a portal, its address answers 404 under every name.
-    portal: hasPortal
-      ? { local: allowedHosts(port, portalRule), remote: allowedHosts(port, { ...portalRule, ownNames: [] }) }
-      : { local: merchantHosts, remote: merchantHosts },
+    portal: hasPortal ? byReach({ flag: "--portal-url", hosts: portalHosts }) : merchant,
   };
 }
 
@@ -301,15 +305,6 @@ function publicHosts(url: string | undefined, port: number): readonly string[] {
   if (url === undefined) return [];
   const { host } = new URL(url);
   return host === new URL(localOrigin(port)).host ? [host] : hostHeaders(url);
-}
-
-/**
- * Whether the log shows a request. Requests of the sandbox's own tools would bury the merchant's requests; errors in
- * answering them are in the failure log.
- */
-function isShown(request: Pick<HttpRequest, "target">, { isUnlogged }: Answer): boolean {
-  const { audience } = areaOf(request);
-  return isUnlogged !== true && (audience === "merchant" || audience === "browser");
 }
 
 /** The log entry of an answered request, with the sandbox's tokens and the key of the portal redacted. */
@@ -360,11 +355,9 @@ function refuseUnread(
     return answerWithRefusal(context, request, requestFields);
   const remedy = requestFields.code === "headers_too_large" ? TOO_MANY_COOKIES : "";
   const refusal = { ...requestFields, message: requestFields.message + remedy };
-  const page = { ...request, target: PAYMENT_PATH };
+  const page = { ...request, target: "/pay/" };
   return failureAnswer(context, { request: page, requestId: context.world.uuid("refused") }, refusal);
 }
-
-const PAYMENT_PATH = "/pay/";
 
 function answerWithRefusal(
   { world, store }: ApiContext,

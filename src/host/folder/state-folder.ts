@@ -65,12 +65,7 @@ export function makeStateFolder(
 }
 
 /** The merchant's copy of values that the sandbox showed once; undefined if there is none. */
-export function readCredentials(
-  world: Pick<World, "files">,
-  folder: string,
-): Outcome<Credentials | undefined, HostFailure> {
-  return parseFile(world, stateFile(folder, "credentials"), parseCredentials);
-}
+export const readCredentials = readerOf("credentials", parseCredentials);
 
 export function writeCredentials(
   world: Pick<World, "files">,
@@ -81,15 +76,7 @@ export function writeCredentials(
 }
 
 /** The folder's default store, set by `checkout stores use`; undefined if none is set. */
-export function readChosenStore(
-  world: Pick<World, "files">,
-  folder: string,
-): Outcome<string | undefined, HostFailure> {
-  return mapValue(
-    parseFile(world, stateFile(folder, "store"), parseChosenStore),
-    (record) => record?.store_id,
-  );
-}
+export const readChosenStore = readerOf("store", (text) => parseChosenStore(text)?.store_id);
 
 /** Writes a separate file: the sandbox writes credentials.json, and a second writer could lose a key. */
 export function writeChosenStore(world: Pick<World, "files">, folder: string, storeId: string): void {
@@ -158,12 +145,7 @@ export function requireDatabase(world: Pick<World, "files">, folder: string): Ou
 }
 
 /** The admin token of a folder; undefined if no sandbox was started there yet. */
-export function readAdminToken(
-  world: Pick<World, "files">,
-  folder: string,
-): Outcome<string | undefined, HostFailure> {
-  return mapValue(parseFile(world, stateFile(folder, "admin"), parseAdmin), (record) => record?.admin_token);
-}
+export const readAdminToken = readerOf("admin", (text) => parseAdmin(text)?.admin_token);
 
 /** Reads the folder's admin token, which restarts keep. On first use it is taken from the environment, or generated. */
 export function readOrCreateAdminToken(
@@ -263,16 +245,15 @@ export function releaseFolder(world: Pick<World, "files">, folder: string, ownRu
     world.files.remove(path);
 }
 
-/** Reads and parses a file; undefined if it is missing. An empty file is refused as well, because no crash leaves one. */
-function parseFile<Value>(
-  world: Pick<World, "files">,
-  path: string,
-  parse: (text: string) => Value | undefined,
-): Outcome<Value | undefined, HostFailure> {
-  const text = world.files.read(path);
-  if (text === undefined) return accept(undefined);
-  const value = parse(text);
-  return value === undefined ? refuseContent(path, STATE_DATA) : accept(value);
+/** Makes a function that parses a file of a folder; undefined if it is missing. An empty file is refused, because no crash leaves one. */
+function readerOf<Value>(name: Parameters<typeof stateFile>[1], parse: (text: string) => Value | undefined) {
+  return (world: Pick<World, "files">, folder: string): Outcome<Value | undefined, HostFailure> => {
+    const path = stateFile(folder, name);
+    const text = world.files.read(path);
+    if (text === undefined) return accept(undefined);
+    const value = parse(text);
+    return value === undefined ? refuseContent(path, STATE_DATA) : accept(value);
+  };
 }
 
 const STATE_DATA = "the data that checkout writes to it";

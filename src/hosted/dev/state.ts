@@ -129,7 +129,7 @@ function readIndex(
 ): Outcome<IndexRecord | undefined, HostFailure> {
   const path = indexPath(folder);
   if (!world.files.exists(path)) return accept(undefined);
-  const indexResult = readIndexFile(path, optionsOf(world));
+  const indexResult = readIndexFile(path, { nativeBinding: world.sqliteAddon() });
   const wasReady = credentials !== undefined && credentials.ready !== false;
   // A first start that was killed can leave an empty file.
   if (!indexResult.ok && indexResult.refusal.reason === "zero_bytes" && !wasReady) return accept(undefined);
@@ -149,7 +149,7 @@ function findLostPart(
       content: `the list of all stores${keptIds[0] === undefined ? "" : `, with store ${printable(keptIds[0])}`}`,
       reference: credentials === undefined ? "databases of stores" : stateFile(folder, "credentials"),
     });
-  const options = optionsOf(world);
+  const options = { nativeBinding: world.sqliteAddon() };
   const storeParts = index.storeIds.map((id) => ({
     path: storePath(folder, id),
     content: `store ${printable(id)}`,
@@ -188,10 +188,6 @@ function refuseLost(
 
 function restoreText(path: string): string {
   return `restore ${path} with its log ${path}-wal from a backup, or move the folder away and start again`;
-}
-
-function optionsOf({ sqliteAddon }: Pick<StateWorld, "sqliteAddon">) {
-  return { nativeBinding: sqliteAddon() };
 }
 
 /** The path of the database that lists the stores of a hosted service. */

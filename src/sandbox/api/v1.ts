@@ -104,46 +104,40 @@ function routeOf(route: Route & { readonly role: Scope }, work: Worker): AreaRou
 }
 
 function creatorOf(object: CheckoutObject): Worker {
-  return (context, call, caller) => create(context, call, { ...caller, object });
-}
-
-async function create(
-  context: ApiContext,
-  call: AreaRequest,
-  { object, storeId, clock }: CredentialInStore & { readonly object: CheckoutObject },
-): Promise<Outcome<Answer>> {
-  const { path, requestId: ownRequestId } = call;
-  const content = readCreate(call, () => context.store.stores.dialect(storeId));
-  if (!content.ok) return content;
-  const tokenCheck = refuseTokens(context, content.value);
-  if (!tokenCheck.ok) return tokenCheck;
-  const isOwn = (): boolean => isOwnCommand(call.request);
-  const command = { ...content.value, storeId, object, path, requestId: ownRequestId, isOwnCommand: isOwn };
-  const outcome = await createCheckout(context, command);
-  if (!outcome.ok) return outcome;
-  const decisions = decisionsOfCreate(content.value.request, outcome.value);
-  const byDrill = isDrillRequest(call.request) || undefined;
-  if (byDrill === undefined)
-    context.assumptions.note(decisions, {
-      storeId,
-      requestId: ownRequestId,
-      at: storeNow(clock, context.world.now()),
+  return async (context, call, { storeId, clock }) => {
+    const { path, requestId: ownRequestId } = call;
+    const content = readCreate(call, () => context.store.stores.dialect(storeId));
+    if (!content.ok) return content;
+    const tokenCheck = refuseTokens(context, content.value);
+    if (!tokenCheck.ok) return tokenCheck;
+    const isOwn = (): boolean => isOwnCommand(call.request);
+    const command = { ...content.value, storeId, object, path, requestId: ownRequestId, isOwnCommand: isOwn };
+    const outcome = await createCheckout(context, command);
+    if (!outcome.ok) return outcome;
+    const decisions = decisionsOfCreate(content.value.request, outcome.value);
+    const byDrill = isDrillRequest(call.request) || undefined;
+    if (byDrill === undefined)
+      context.assumptions.note(decisions, {
+        storeId,
+        requestId: ownRequestId,
+        at: storeNow(clock, context.world.now()),
+      });
+    // A replay has the request_id of the first answer, in the header and in the body (decision 5).
+    const { requestId, body, replayed } = outcome.value;
+    const headers = jsonHeaders(requestId);
+    const orderId = content.value.request.order_id;
+    const logFields = { storeId, clock, orderId, decisions, byDrill };
+    if (!replayed) return accept({ status: 201, headers, body, note: orderId, logFields });
+    const { status = 201, header: replayHeader = "Idempotent-Replayed" } =
+      context.store.stores.dialect(storeId)?.replay ?? {};
+    return accept({
+      status,
+      headers: replayHeader === null ? headers : { ...headers, [replayHeader]: "true" },
+      body,
+      note: `${orderId} replayed`,
+      logFields,
     });
-  // A replay has the request_id of the first answer, in the header and in the body (decision 5).
-  const { requestId, body, replayed } = outcome.value;
-  const headers = jsonHeaders(requestId);
-  const orderId = content.value.request.order_id;
-  const logFields = { storeId, clock, orderId, decisions, byDrill };
-  if (!replayed) return accept({ status: 201, headers, body, note: orderId, logFields });
-  const { status = 201, header: replayHeader = "Idempotent-Replayed" } =
-    context.store.stores.dialect(storeId)?.replay ?? {};
-  return accept({
-    status,
-    headers: replayHeader === null ? headers : { ...headers, [replayHeader]: "true" },
-    body,
-    note: `${orderId} replayed`,
-    logFields,
-  });
+  };
 }
 
 async function retrieve(

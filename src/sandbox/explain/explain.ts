@@ -129,19 +129,8 @@ function explainRequestById({ context, storeId, id }: ExplainQuery): Explanation
   return explainRequest(request, conflict, replays);
 }
 
-type RequestDetails = {
-  readonly request: StoryRequest;
-  /** The newest replays of the stored answer. */
-  readonly replays: readonly StoryRequest[];
-  readonly conflict: ConflictingCheckout | undefined;
-};
-
-/** Reads a logged request and the state to which it refers. Refuses with `not_found`. */
-export function readLoggedRequest(
-  context: ExplainContext,
-  storeId: string,
-  id: string,
-): Outcome<RequestDetails> {
+/** Reads a logged request, its newest replays, and the state to which it refers. Refuses with `not_found`. */
+export function readLoggedRequest(context: ExplainContext, storeId: string, id: string) {
   const loggedRequest = context.requests.find(storeId, id);
   if (loggedRequest === undefined) return refuseUnknownRequest(context.requests, id);
   const { replays, ...request } = loggedRequest;
@@ -154,7 +143,6 @@ export function readLoggedRequest(
   });
 }
 
-type ConflictingCheckout = Checkout & ExistingCheckout;
 export function refuseUnknownRequest(log: Pick<RequestLog, "failure">, id: string): Outcome<never> {
   const failure = log.failure();
   return failure === undefined
@@ -187,7 +175,7 @@ function conflictOf(
   context: ExplainContext,
   storeId: string,
   request: LoggedRequest,
-): ConflictingCheckout | undefined {
+): (Checkout & ExistingCheckout) | undefined {
   const conflict = conflictingCheckout(context.store, storeId, request);
   return conflict && { ...conflict, fingerprint: keysOf(context, conflict.id)[0]?.fingerprint ?? null };
 }
