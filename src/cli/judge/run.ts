@@ -1,16 +1,13 @@
 // `checkout checklist run`: a plain purchase, the histories, and the drills of webhooks and idempotency; with a name,
 // one of these parts. The histories: core/judge/histories/histories.ts; how they are played: client/judge/.
 import type { ControlTarget } from "../../client/control/control.ts";
+import { judgeAgain, mergeRuns, namesToReplay, replay } from "../../client/judge/replay.ts";
 import {
+  findEndReason,
   leftShopStuck,
-  judgeAgain,
-  mergeRuns,
-  namesToReplay,
-  replay,
-  runHistories,
   plainHistory,
   raceWithAbort,
-  findEndReason,
+  runHistories,
   type JudgedHistory,
 } from "../../client/judge/run.ts";
 import type { ShopDescription } from "../../client/judge/description.ts";

@@ -86,19 +86,18 @@ async function serveShop(
   );
   const { signingSecret } = await callAt(context, control, { name: "storeAccess", body: undefined });
   const env = { ...accessEnv, CHECKOUT_SIGNING_SECRET: signingSecret };
-  const command = { commandLine: serve, receiverPath: path };
   /** Whether the shop has no page for webhooks: without a described endpoint, it may have none. */
   const hasNoPage = async (url: string): Promise<boolean> => {
     const answer = await sendLocally(context.world, control, { method: "POST", url, headers: {}, signal });
     return answer.ok && answer.status === 404;
   };
-  const port = ownEndpoint === undefined ? undefined : Number(new URL(ownEndpoint.url).port);
+  const ownPort = ownEndpoint && Number(new URL(ownEndpoint.url).port);
   try {
-    const shop = await startShop({ world: context.world, signal }, command, {
-      env,
-      kills: [],
-      ...(port && { port }),
-    });
+    const shop = await startShop(
+      { world: context.world, signal },
+      // An address without a port is no address of a served shop.
+      { commandLine: serve, receiverPath: path, env, port: ownPort === 0 ? undefined : ownPort },
+    );
     const origin = `http://127.0.0.1:${shop.port}`;
     if (ownEndpoint !== undefined) return { ...shop, origin };
     if (description.endpoint === undefined && (await hasNoPage(`${origin}${path}`)))

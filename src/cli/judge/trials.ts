@@ -75,7 +75,7 @@ function tryServe({ serve }: ShopDescription): readonly Trial[] {
 async function tryCreate(bench: Bench, purchase: Purchase): Promise<readonly Trial[]> {
   const { create, orderIdOf } = bench.shop;
   if (create === undefined) return [];
-  const [run] = await createOrders(bench, purchase, { times: 1 });
+  const [run] = await createOrders(bench, purchase);
   const [order] = purchase.checkouts;
   const gotText = run === undefined ? "it did not run" : englishOf(run.got);
   if (order === undefined) return [{ field: "create", ok: false, text: `create made no order: ${gotText}` }];
@@ -89,7 +89,7 @@ async function tryCreate(bench: Bench, purchase: Purchase): Promise<readonly Tri
 
 /** `readsOrders`: refuses a view that does not show whether an order is paid. */
 async function tryView(bench: Bench, purchase: Purchase, readsOrders: boolean): Promise<readonly Trial[]> {
-  const checkout = viewedCheckout(purchase);
+  const checkout = viewedCheckout(bench, purchase);
   const { order, got, isMissing, text } = await awaitNewOrder(bench, purchase);
   const viewName = `the view of ${checkout.orderId}`;
   const isWithoutPattern = order === null && text !== "";
@@ -126,7 +126,7 @@ async function tryView(bench: Bench, purchase: Purchase, readsOrders: boolean): 
 
 async function tryReturn(bench: Bench, purchase: Purchase, page: string): Promise<Trial> {
   const { cookies } = purchase;
-  const checkout = viewedCheckout(purchase);
+  const checkout = viewedCheckout(bench, purchase);
   const { hasArrived, got } = await openReturnPage(bench, { page, checkout, session: checkout.id, cookies });
   const text = `the return page answered ${englishOf(got)}`;
   return { field: "returnUrl", ok: hasArrived, text };

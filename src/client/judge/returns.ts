@@ -68,9 +68,8 @@ function judgeVisit(
     page,
     checkout,
     status,
-    firstFailureStatus,
-  }: Pick<ReturnVisit, "page" | "checkout"> &
-    Required<Pick<ReturnVisit, "firstFailureStatus">> & { readonly status: number },
+    firstFailureStatus = 300,
+  }: Omit<ReturnVisit, "session" | "cookies"> & { status: number },
 ): Visit {
   const ids = [checkout.orderId, encodeURIComponent(checkout.orderId), checkout.id];
   const isPage = pathname === new URL(page).pathname || ids.some((id) => pathname.includes(id));

@@ -8,8 +8,16 @@ import { commandResult, runMerchantCommand } from "../merchant-command.ts";
 import { createQueue } from "../../core/mutex.ts";
 import { poll } from "../poll.ts";
 
-/** The command that starts a shop. The shop gets its port in the variable `PORT`, and webhooks at `receiverPath`. */
-type ShopCommand = { readonly commandLine: string; readonly receiverPath: string };
+/** How a shop is started. The shop gets its port in the variable `PORT`, and webhooks at `receiverPath`. */
+type ShopCommand = {
+  readonly commandLine: string;
+  readonly receiverPath: string;
+  readonly env: EnvironmentVariables;
+  /** The kills of the shop at deliveries. Default: none. */
+  readonly kills?: readonly ScheduledFault[];
+  /** Default: a free port. */
+  readonly port?: number | undefined;
+};
 
 export type ServedShop = {
   readonly port: number;
@@ -50,24 +58,12 @@ const MAX_BYTES = 64 * 1024;
 /** Starts the shop. Throws a ShopFailure if the shop does not start to listen. */
 export async function startShop(
   shopWorld: ShopWorld,
-  { commandLine, receiverPath }: ShopCommand,
-  {
-    env,
-    kills,
-    port: requestedPort,
-  }: {
-    readonly env: EnvironmentVariables;
-    readonly kills: readonly ScheduledFault[];
-    /** Default: a free port. */
-    readonly port?: number;
-  },
+  { commandLine, receiverPath, env, kills = [], port: requestedPort }: ShopCommand,
 ): Promise<ServedShop> {
   const { world } = shopWorld;
   const endings: StepValue[] = [];
-  const start = (port: number): Promise<RunningShop> => {
-    const onEnd = (ending: StepValue): void => void endings.push(ending);
-    return serveShop(shopWorld, { commandLine, env: { ...env, PORT: String(port) }, onEnd }, port);
-  };
+  const start = (port: number): Promise<RunningShop> =>
+    serveShop(shopWorld, { commandLine, env, port, endings });
   let port = requestedPort ?? (await freePort(world));
   let isDown = false;
   let shop = await start(port).catch(async (error: unknown) => {
@@ -120,31 +116,29 @@ const EMPTY_SERVICE = { answer: () => Promise.resolve(UNAVAILABLE_ANSWER), refus
 
 type RunningShop = { readonly stop: (mode?: "stop") => Promise<void>; readonly hasEnded: () => boolean };
 
+type OwnShop = {
+  readonly port: number;
+  /** Receives the unexpected ends of the shop. */
+  readonly endings: StepValue[];
+};
+
 /** Runs the command of a shop until `stop` is called; returns when the shop is listening. */
 async function serveShop(
   { world, signal }: ShopWorld,
-  {
-    onEnd,
-    ...command
-  }: {
-    readonly commandLine: string;
-    readonly env: EnvironmentVariables;
-    /** Called if the shop ends unexpectedly. */
-    readonly onEnd: (ending: StepValue) => void;
-  },
-  port: number,
+  { commandLine, env, port, endings }: Pick<ShopCommand, "commandLine" | "env"> & OwnShop,
 ): Promise<RunningShop> {
   const killController = new AbortController();
   let shopResult: ShellResult | undefined;
   let hasListened = false;
   const shopCommand = runMerchantCommand(world, {
-    ...command,
+    commandLine,
+    env: { ...env, PORT: String(port) },
     timeoutMs: RUN_TIMEOUT_MS,
     maxOutputBytes: MAX_BYTES,
     signal: AbortSignal.any([signal, killController.signal]),
   }).then((result) => {
     shopResult = result;
-    if (hasListened && !killController.signal.aborted && !signal.aborted) onEnd(commandResult(result));
+    if (hasListened && !killController.signal.aborted && !signal.aborted) endings.push(commandResult(result));
   });
   const stop = async (mode?: "stop"): Promise<void> => {
     killController.abort(mode === undefined ? undefined : ("terminate" satisfies ShellEnd));
@@ -184,15 +178,7 @@ async function isReachable({ send }: Pick<World, "send">, port: number): Promise
 /** Forwards deliveries to the shop, and kills the shop at each delivery that a scheduled kill matches. */
 async function openKillProxy(
   world: Pick<World, "listen" | "send" | "sleep">,
-  {
-    url,
-    kills,
-    restart,
-  }: {
-    readonly url: string;
-    readonly kills: readonly ScheduledFault[];
-    readonly restart: () => Promise<void>;
-  },
+  { url, kills, restart }: Pick<ServedShop, "restart"> & { url: string; kills: readonly ScheduledFault[] },
 ): Promise<Listener> {
   const countByType = new Map<string, number>();
   const findKill = (body: Uint8Array): ScheduledFault | undefined => {

@@ -1,9 +1,9 @@
 // Creates the benches of a search that runs commands, for applications in any language: a command makes one purchase,
 // alone, with a shop that is started for each schedule (client/judge/served-shop.ts), or with a running shop.
 import { isKill, targetsDelivery, type Schedule } from "../../../core/judge/schedule.ts";
-import type { Bench, JudgedShop } from "../bench.ts";
+import { createBench, type Bench, type JudgedShop } from "../bench.ts";
 import { shopOf, type ShopDescription } from "../description.ts";
-import { callOnStore, createSearchBench, type SearchBench } from "./run-schedule.ts";
+import { callOnStore, type SearchBench } from "./run-schedule.ts";
 import { startShop, type ServedShop, type ShopWorld } from "../served-shop.ts";
 import type { EnvironmentVariables } from "../view.ts";
 
@@ -45,8 +45,8 @@ export function ownStoreOpener(exploredShop: ExploredShop): OpenBench {
       const { serve: commandLine, endpoint: receiverPath = "" } = description;
       if (commandLine !== undefined) {
         const kills = faults.filter((fault) => isKill(fault.action) && targetsDelivery(fault));
-        const command = { commandLine, receiverPath };
-        servedShop = await startShop(exploredShop, command, { env: { ...env, ...REMOVED_VARIABLES }, kills });
+        const shopEnv = { ...env, ...REMOVED_VARIABLES };
+        servedShop = await startShop(exploredShop, { commandLine, receiverPath, env: shopEnv, kills });
         await call({ name: "addEndpoint", body: { url: servedShop.receiverUrl } });
       }
       const port = servedShop && String(servedShop.port);
@@ -57,7 +57,7 @@ export function ownStoreOpener(exploredShop: ExploredShop): OpenBench {
       );
       const shop = { ...describedShop, server: servedShop, kill: servedShop?.restart ?? describedShop.kill };
       return {
-        bench: createSearchBench({ ...exploredShop, call, shop, newId: newOrderId, search: { isOwn: true } }),
+        bench: createBench({ ...exploredShop, call, shop, newId: newOrderId, search: { isOwn: true } }),
         close,
       };
     } catch (error) {
@@ -82,7 +82,7 @@ export function runningShopOpener(
     // Failures in earlier schedules may have disabled the endpoint.
     if (state !== "enabled")
       await call({ name: "setEndpointState", id: endpointId, body: { action: "enable" } });
-    const bench = createSearchBench({ ...exploredShop, shop, newId, search: { isOwn: false, endpointId } });
+    const bench = createBench({ ...exploredShop, shop, newId, search: { isOwn: false, endpointId } });
     return { bench, close: () => call({ name: "clearFaults", body: undefined }) };
   };
 }

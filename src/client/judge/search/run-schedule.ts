@@ -2,7 +2,7 @@
 // directions. The benches: testing/explore/bench.ts (functions), client/judge/search/benches.ts (commands).
 import { isPaymentDropped } from "../../../core/judge/deliveries.ts";
 import { verdictsOn, type BrokenRule } from "../../../core/judge/judge.ts";
-import { type LookFact, type Observation } from "../../../core/judge/observation.ts";
+import type { LookFact, Observation } from "../../../core/judge/observation.ts";
 import type { WatchedRun } from "../../../core/judge/client.ts";
 import type { JudgedInvariant } from "../../../core/readiness/drills/judged-invariants.ts";
 import { englishOf, factOf } from "../../../core/readiness/drills/said.ts";
@@ -11,16 +11,7 @@ import { historyOf } from "../../../core/judge/schedule-history.ts";
 import type { Trace } from "../../../core/judge/search.ts";
 import { isRequestWithSecret } from "../../../core/judge/secrets.ts";
 import type { CallOperation } from "../../control/control.ts";
-import {
-  createBench,
-  dialectFacts,
-  createPurchase,
-  NO_RECORDING,
-  type Bench,
-  type JudgedShop,
-  type Purchase,
-  type SearchedStore,
-} from "../bench.ts";
+import { createPurchase, dialectFacts, type Bench, type JudgedShop, type Purchase } from "../bench.ts";
 import { playHistory } from "../play.ts";
 import { storyOf } from "../run.ts";
 
@@ -43,13 +34,6 @@ export type ExploreRun = {
 };
 
 const PAGE_LIMIT = 1000;
-
-/** Creates the bench of one schedule; `call` must act on the schedule's store. */
-export function createSearchBench(
-  benchInput: Parameters<typeof createBench>[0] & { readonly search: SearchedStore },
-): Bench {
-  return createBench({ ...benchInput, recording: { ...NO_RECORDING, hasSameId: !benchInput.search.isOwn } });
-}
 
 export function callOnStore(call: CallOperation, storeId: string): CallOperation {
   return ((request: Parameters<CallOperation>[0]) => call({ ...request, storeId })) as CallOperation;
@@ -77,7 +61,7 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
     hasView: shop.view !== undefined,
     hasReturnPage: shop.returns !== undefined,
   });
-  await playHistory(bench, history, { orders: new Map([["a", purchase]]), facts });
+  await playHistory(bench, history, { orders: [purchase], facts, isReadAgain: false });
   const trace = await traceOf(bench, purchase, facts);
   facts.unshift({ kind: "secrets", places: notes.secretPlaces }, ...endFacts(shop));
   const isDown = shop.server?.isDown() === true;
@@ -151,7 +135,7 @@ async function storyText(
   const lines =
     subject === undefined
       ? trace.requests.map(({ method, path, status }) => `${method} ${path}: ${status}`)
-      : await storyOf(bench, subject.orderId, new Map());
+      : await storyOf(bench, subject.orderId, []);
   const endTexts = purchaseRuns.map(({ hasEnded, isDone, got }) => {
     if (!hasEnded) return "the purchase did not end within its timeout";
     return isDone ? "the purchase reported its order" : `the purchase failed: ${englishOf(got)}`;
