@@ -2,7 +2,7 @@
 import type { Option } from "commander";
 import type { ShopDescription } from "../../client/judge/description.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
-import { DEFAULT_SETTLE_MS, isPattern, MAX_SETTLE_MS } from "../../core/judge/shop.ts";
+import { DEFAULT_SETTLE_MS, MAX_SETTLE_MS } from "../../core/judge/shop.ts";
 import { accept } from "../../core/outcome.ts";
 import {
   invalidOption,
@@ -93,16 +93,11 @@ export function shopOptions(): readonly Option[] {
       `maximum delay before the view shows a payment, up to ${MAX_SETTLE_MS / 1000}s (default: ${DEFAULT_SETTLE_MS / 1000}s)`,
       parseSettle,
     ),
-    trustOption(),
+    switchOption(
+      "--trust-config",
+      "run the commands in the shop section of checkout.config.json without confirmation, for use in CI",
+    ),
   ];
-}
-
-/** Lets commands of the section run without a confirmation. */
-function trustOption(): Option {
-  return switchOption(
-    "--trust-config",
-    "run the commands in the shop section of checkout.config.json without confirmation, for use in CI",
-  );
 }
 
 export function runOptions(budget: string): readonly Option[] {
@@ -182,10 +177,6 @@ function parseSettle(text: string): number {
   if (milliseconds > MAX_SETTLE_MS)
     throw invalidOption(`a duration of at most ${MAX_SETTLE_MS / 1000}s`, text);
   return milliseconds;
-}
-
-export function patternOf(text: string | undefined): RegExp | undefined {
-  return text === undefined || !isPattern(text) ? undefined : new RegExp(text);
 }
 
 /** The options that select the work of a run or of `explore`, or write a file, each with its number of words. */

@@ -102,9 +102,7 @@ export async function postToEndpoint(
     if (!endpoint.ok) return endpoint;
     const { url, ca } = endpoint.value;
     const headersByName = Map.groupBy(headers, ({ name }) => name);
-    const lines = [...headersByName].flatMap(([name, sameNameHeaders]) =>
-      sameNameHeaders.length > 1 ? [[name, sameNameHeaders.map(({ value }) => value)]] : [],
-    );
+    const lines = [...headersByName].filter(([, sameNameHeaders]) => sameNameHeaders.length > 1);
     const post = {
       storeId,
       ca,
@@ -114,7 +112,7 @@ export async function postToEndpoint(
       awaitBetweenParts: inParts === true ? () => context.world.sleep(PARTS_PAUSE_MS) : undefined,
       connection,
       headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
-      lines: Object.fromEntries(lines),
+      lines: Object.fromEntries(lines.map(([name, rows]) => [name, rows.map(({ value }) => value)])),
     };
     requestsToSend.push(() => postWithRetry(context, post).then((answer) => postedAnswer(url, answer)));
   }

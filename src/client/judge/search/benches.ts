@@ -18,7 +18,7 @@ export type ExploredShop = Pick<Bench, "target" | "call" | "signal"> & {
   readonly newOrderId: () => string;
 };
 
-type OpenBench = (schedule: Schedule) => Promise<SearchBench>;
+export type OpenBench = (schedule: Schedule) => Promise<SearchBench>;
 
 /** Variables of other sandboxes, which are removed from the environment of the merchant's command. */
 const REMOVED_VARIABLES = { CHECKOUT_DIR: undefined, CHECKOUT_TARGET: undefined } as const;
@@ -70,10 +70,8 @@ export function ownStoreOpener(exploredShop: ExploredShop): OpenBench {
 /** Opens benches on a running shop. The faults are removed after each schedule; the store's clock is not moved back. */
 export function runningShopOpener(
   exploredShop: ExploredShop,
-  {
-    env,
-    endpoint: { id: endpointId, url },
-  }: { readonly env: EnvironmentVariables; readonly endpoint: { readonly id: string; readonly url: string } },
+  env: EnvironmentVariables,
+  { id: endpointId, url }: { readonly id: string; readonly url: string },
 ): OpenBench {
   const { call, newOrderId: newId } = exploredShop;
   const shop = shopAt(exploredShop, env, new URL(url).origin);
