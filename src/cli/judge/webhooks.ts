@@ -100,12 +100,8 @@ async function runWebhooks(context: Context, options: WebhookOptions): Promise<n
   });
   const verdict = worstVerdict(results.map((result) => result.verdict));
   const layout = { ...context.printer, showsAll: options.all === true };
-  const drillOutput = output("webhook_drill", {
-    verdict,
-    passed: verdict === "passed",
-    drills: results.map(drillJson),
-  });
-  await context.printer.result(drillOutput, async () =>
+  const json = { verdict, passed: verdict === "passed", drills: results.map(drillJson) };
+  await context.printer.result(output("webhook_drill", json), async () =>
     (await Promise.all(results.map((result) => resultText(result, orderView, layout)))).join("\n\n"),
   );
   return EXIT_OF_VERDICT[verdict];
@@ -189,19 +185,12 @@ async function judgeReceiver(
 }
 
 function refuseWithoutReceiver(endpointId: string | undefined): Refused {
-  if (endpointId !== undefined)
-    return new Refused({
-      exitCode: EXIT.failed,
-      code: "not_found",
-      message: `there is no endpoint ${endpointId}`,
-      next: SHOW_ENDPOINTS_HINT,
-    });
-  return new Refused({
-    exitCode: EXIT.conflict,
-    code: "state_conflict",
-    message: "no enabled endpoint has its own address, so there is nothing to drill",
-    next: ADD_ENDPOINT_HINT,
-  });
+  if (endpointId !== undefined) {
+    const message = `there is no endpoint ${endpointId}`;
+    return new Refused({ exitCode: EXIT.failed, code: "not_found", message, next: SHOW_ENDPOINTS_HINT });
+  }
+  const message = "no enabled endpoint has its own address, so there is nothing to drill";
+  return new Refused({ exitCode: EXIT.conflict, code: "state_conflict", message, next: ADD_ENDPOINT_HINT });
 }
 
 function drillJson({ endpointId, url, checkout, now, verdict, steps, subject, record }: JudgedReceiver) {
