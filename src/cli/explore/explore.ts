@@ -204,7 +204,7 @@ const KILLS: KillsByPlace = { request: ["kill"], delivery: ["kill", "kill_after_
 const MAX_LEASE_MS = 25 * 3_600_000;
 const LEASE_MARGIN_MS = 3_600_000;
 
-/** A shop whose purchases use order_ids that no other run has used. */
+/** A shop whose purchases use order_ids that no other run has used: the merchant's records outlive a run's store. */
 function exploredShop(
   { context, options, description, signal }: ExploreRequest,
   target: ControlTarget,
@@ -219,9 +219,9 @@ function exploredShop(
     call: operationsAt(context, target),
     baseUrl,
     description,
-    timeoutMs: options.commandTimeout ?? COMMAND_TIMEOUT_MS,
+    commandTimeoutMs: options.commandTimeout ?? COMMAND_TIMEOUT_MS,
     signal,
-    newOrderId: (): string => {
+    newId: () => {
       purchaseCount += 1;
       return `order-${runId}-${purchaseCount}`;
     },

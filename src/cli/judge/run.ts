@@ -325,11 +325,9 @@ async function judgeUnderLease(run: LeasedRun): Promise<RunReport> {
   const { options, plainPurchase, parts, baseReport, onJudged, deadline, signal } = run;
   const { printer } = run.context;
   const mayRestart = run.bench.shop.restart !== undefined && parts.has("duplicates");
-  const repetition = mayRestart
-    ? raceWithAbort(signal, refusesAgain(run.bench, plainPurchase.purchase))
-    : undefined;
-  const recording = { ...plainPurchase.recording, refusesAgain: (await repetition) === true };
-  const bench = { ...run.bench, recording };
+  const refusesRepeat =
+    mayRestart && (await raceWithAbort(signal, refusesAgain(run.bench, plainPurchase.purchase))) === true;
+  const bench = { ...run.bench, recording: { ...plainPurchase.recording, refusesAgain: refusesRepeat } };
   const names = options.only === undefined ? undefined : new Set(options.only);
   const historyParts = new Set([...parts].filter((part): part is History["part"] => part !== "webhook"));
   const isQuick = options.quick === true;

@@ -2,6 +2,7 @@
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
+import type { WatchedRun } from "../../core/judge/client.ts";
 import type { OrderName } from "../../core/judge/step.ts";
 import type { Observation, ObservedDelivery } from "../../core/judge/observation.ts";
 import type { SecretPlace } from "../../core/judge/secrets.ts";
@@ -187,13 +188,9 @@ export type Purchase = {
   readonly cookies: CookieJar;
 };
 
-export type CreateRun = {
-  readonly hasEnded: boolean;
-  readonly isDone: boolean;
-  readonly got: StepValue;
+/** A run of the shop's create; `text`: its output, or its answer. */
+export type CreateRun = Pick<WatchedRun, "hasEnded" | "isDone" | "got" | "isWrong"> & {
   readonly text: string;
-  /** Whether the answer names an order that does not exist, or another payment page. */
-  readonly isWrong?: boolean;
 };
 
 /** Default timeout of a command that creates an order, in milliseconds. */

@@ -4,7 +4,6 @@ import { isLate, judgeHistory, noVerdict, type HistoryVerdict } from "../../core
 import type { CreateFact, Observation } from "../../core/judge/observation.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import { MAX_SETTLE_MS } from "../../core/judge/shop.ts";
-import type { ShownOrder } from "../../core/judge/view.ts";
 import { poll } from "../poll.ts";
 import {
   createOrders,
@@ -20,15 +19,7 @@ import { createsOf } from "./buy.ts";
 import { awaitNewOrder, awaitReading, isBooked, lookAt, lookFact, quietMs } from "./looks.ts";
 import type { ViewReading } from "./view.ts";
 
-export type PlainPurchase = {
-  readonly verdict: HistoryVerdict;
-  readonly recording: Recording;
-  readonly purchase: Purchase;
-  /** The time of the payment, by the monotonic clock. */
-  readonly paidAt: number;
-  /** The last reading of the view. */
-  readonly shownOrder: ShownOrder | null;
-};
+export type PlainPurchase = Awaited<ReturnType<typeof runPlainPurchase>>;
 
 /** Time for the service to deliver the events of an order, in milliseconds. */
 const DELIVERY_TIMEOUT_MS = 10_000;
@@ -46,10 +37,12 @@ const PLAIN_HISTORY = { causes: { booked_when_paid: "loses_plain", takes_events:
 const MAX_EARLIER_WORK_MS = 15_000;
 
 /** Makes the first purchase, whose times set all later waits. The service delivers all events; the bench has no lease yet. */
-export async function runPlainPurchase(bench: Bench, onSlow: () => void): Promise<PlainPurchase> {
+export async function runPlainPurchase(bench: Bench, onSlow: () => void) {
   const firstPurchase = await purchaseOnce(bench, onSlow);
-  if (firstPurchase.purchase.checkouts.length === 0 && bench.useCommonIds !== undefined && (await wasRefused(bench))) {
-    bench.useCommonIds();
+  const { useCommonIds } = bench;
+  const hasOrder = firstPurchase.purchase.checkouts.length > 0;
+  if (!hasOrder && useCommonIds !== undefined && (await wasRefused(bench))) {
+    useCommonIds();
     return purchaseOnce(bench, onSlow);
   }
   const isBusy = isLate(firstPurchase.verdict) && firstPurchase.recording.bookingMs < MAX_EARLIER_WORK_MS;
@@ -61,21 +54,23 @@ export async function runPlainPurchase(bench: Bench, onSlow: () => void): Promis
  * Whether the service refused the newest create as invalid. A shop that appends its attempts to a drawn order_id makes
  * the form longer with each run, until it is too long.
  */
-async function wasRefused({ call }: Pick<Bench, "call">): Promise<boolean> {
+async function wasRefused({ call }: Bench): Promise<boolean> {
   const newestCreate = { method: "POST", path: "/v1/", by: "merchant", limit: 1 } as const;
   const { requests } = await call({ name: "listRequests", body: newestCreate });
   return requests[0]?.status === 400;
 }
 
-async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurchase> {
+async function purchaseOnce(bench: Bench, onSlow: () => void) {
   const { shop } = bench;
   const purchase = createPurchase(bench.newId(), shop.kinds?.[0]);
   const facts: Observation[] = [...dialectFacts(bench, true)];
-  const finish = (recording: Recording, paidAt: number, verdict?: HistoryVerdict): PlainPurchase => ({
+  const finish = (recording: Recording, paidAt: number, verdict?: HistoryVerdict) => ({
     verdict: verdict ?? judgeHistory(bench.dialect === undefined ? PLAIN_HISTORY : {}, facts, shop.settleMs),
     recording,
     purchase,
+    /** The time of the payment, by the monotonic clock. */
     paidAt,
+    /** The last reading of the view. */
     shownOrder: facts.findLast((fact) => fact.kind === "look")?.view ?? null,
   });
   const runs = await createOrders(bench, purchase);

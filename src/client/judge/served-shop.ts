@@ -19,19 +19,7 @@ type ShopCommand = {
   readonly port?: number | undefined;
 };
 
-export type ServedShop = {
-  readonly port: number;
-  /** The address for webhooks: the shop's own or, if a delivery is to kill the shop, the address of a proxy. */
-  readonly receiverUrl: string;
-  /** Kills all processes of the shop, or asks them to stop, and starts the shop again. */
-  readonly restart: (mode?: "stop") => Promise<void>;
-  /** Whether the shop did not listen again after it was killed. */
-  readonly isDown: () => boolean;
-  /** The unexpected ends of the shop. */
-  readonly endings: readonly StepValue[];
-  readonly restartIfEnded: () => Promise<void>;
-  readonly stop: () => Promise<void>;
-};
+export type ServedShop = Awaited<ReturnType<typeof startShop>>;
 
 /** Thrown if a shop does not start to listen; the message has the reason. */
 export class ShopFailure extends Error {
@@ -59,8 +47,9 @@ const MAX_BYTES = 64 * 1024;
 export async function startShop(
   shopWorld: ShopWorld,
   { commandLine, receiverPath, env, kills = [], port: requestedPort }: ShopCommand,
-): Promise<ServedShop> {
+) {
   const { world } = shopWorld;
+  /** The unexpected ends of the shop. */
   const endings: StepValue[] = [];
   const start = (port: number): Promise<RunningShop> =>
     serveShop(shopWorld, { commandLine, env, port, endings });
@@ -85,17 +74,20 @@ export async function startShop(
       isDown = true;
     }
   };
+  /** Kills all processes of the shop, or asks them to stop, and starts the shop again. */
   const restart = (mode?: "stop"): Promise<void> => runInTurn(() => startAgain(mode));
   const url = `http://127.0.0.1:${port}${receiverPath}`;
   const killProxy = kills.length === 0 ? undefined : await openKillProxy(world, { url, kills, restart });
   return {
     port,
+    /** The address for webhooks: the shop's own or, if a delivery is to kill the shop, the address of a proxy. */
     receiverUrl: killProxy === undefined ? url : `http://127.0.0.1:${killProxy.port}${receiverPath}`,
     restart,
+    /** Whether the shop did not listen again after it was killed. */
     isDown: () => isDown,
     endings,
     restartIfEnded: () => runInTurn(async () => (shop.hasEnded() ? startAgain() : undefined)),
-    stop: async () => {
+    stop: async (): Promise<void> => {
       isStopped = true;
       await killProxy?.close(0);
       await runInTurn(() => shop.stop());
@@ -116,16 +108,15 @@ const EMPTY_SERVICE = { answer: () => Promise.resolve(UNAVAILABLE_ANSWER), refus
 
 type RunningShop = { readonly stop: (mode?: "stop") => Promise<void>; readonly hasEnded: () => boolean };
 
-type OwnShop = {
-  readonly port: number;
-  /** Receives the unexpected ends of the shop. */
-  readonly endings: StepValue[];
-};
-
-/** Runs the command of a shop until `stop` is called; returns when the shop is listening. */
+/** Runs the command of a shop until `stop` is called, and notes an unexpected end; returns when the shop is listening. */
 async function serveShop(
   { world, signal }: ShopWorld,
-  { commandLine, env, port, endings }: Pick<ShopCommand, "commandLine" | "env"> & OwnShop,
+  {
+    commandLine,
+    env,
+    port,
+    endings,
+  }: Pick<ShopCommand, "commandLine" | "env"> & { readonly port: number; readonly endings: StepValue[] },
 ): Promise<RunningShop> {
   const killController = new AbortController();
   let shopResult: ShellResult | undefined;
@@ -178,7 +169,11 @@ async function isReachable({ send }: Pick<World, "send">, port: number): Promise
 /** Forwards deliveries to the shop, and kills the shop at each delivery that a scheduled kill matches. */
 async function openKillProxy(
   world: Pick<World, "listen" | "send" | "sleep">,
-  { url, kills, restart }: Pick<ServedShop, "restart"> & { url: string; kills: readonly ScheduledFault[] },
+  {
+    url,
+    kills,
+    restart,
+  }: Required<Pick<ShopCommand, "kills">> & { readonly url: string; readonly restart: () => Promise<void> },
 ): Promise<Listener> {
   const countByType = new Map<string, number>();
   const findKill = (body: Uint8Array): ScheduledFault | undefined => {

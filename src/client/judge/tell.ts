@@ -104,7 +104,7 @@ export async function deliver(
     type,
     variant = UNCHANGED_EVENT,
     concurrentIds,
-  }: OwnEvent & { concurrentIds?: readonly string[] },
+  }: OwnEvent & { readonly concurrentIds?: readonly string[] },
 ): Promise<Answers> {
   const { call, leaseId, signal, world } = bench;
   const at = world.monotonic();

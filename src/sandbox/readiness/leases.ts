@@ -11,10 +11,11 @@ export type LeaseRef = { readonly storeId: string; readonly id: string };
 /** A drill's lease on a store, which lasts as long as the drill's command. */
 type Lease = LeaseRef & Omit<RunningDrill, "drill"> & { readonly drill: LeaseKind };
 
-type OpenLease = {
+/** `undo`: undoes the effects of a lease; called once, whatever ends the lease, at the latest after `timeoutMs`. */
+type LeaseEnd = { readonly timeoutMs: number; readonly undo: () => Promise<void> };
+
+type OpenLease = Pick<LeaseEnd, "undo"> & {
   readonly lease: Lease;
-  /** Undoes the effects of the lease. Called once, whatever ends the lease. */
-  readonly undo: () => Promise<void>;
   readonly retrievedIds: string[];
   /** Called when the lease ends, to wake the response that waits for its next beat. */
   announce: () => void;
@@ -50,7 +51,7 @@ export function createLeases(world: Pick<World, "after">, { report, onChange }: 
 
   return {
     /** Opens a lease for at most `timeoutMs`. */
-    open: (lease: Lease, { timeoutMs, undo }: Pick<OpenLease, "undo"> & { timeoutMs: number }): void => {
+    open: (lease: Lease, { timeoutMs, undo }: LeaseEnd): void => {
       leases.set(lease.id, { lease, undo, retrievedIds: [], announce: () => undefined });
       onChange(lease.storeId);
       // Ends the lease of a command that is connected but hangs, for example after Ctrl-Z.

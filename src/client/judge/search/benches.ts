@@ -7,15 +7,13 @@ import { callOnStore, type SearchBench } from "./run-schedule.ts";
 import { startShop, type ServedShop, type ShopWorld } from "../served-shop.ts";
 import type { EnvironmentVariables } from "../view.ts";
 
-export type ExploredShop = Pick<Bench, "target" | "call" | "signal"> & {
+export type ExploredShop = Pick<Bench, "target" | "call" | "signal" | "newId"> & {
   readonly world: ShopWorld["world"] & Bench["world"];
   readonly baseUrl: string;
   /** The command of one purchase, and the described parts of the shop; with `serve`, the endpoint is a path. */
   readonly description: ShopDescription;
   /** Timeout of the command, in milliseconds. */
-  readonly timeoutMs: number;
-  /** Returns an order_id that the merchant's records do not have; they outlive the store of a run. */
-  readonly newOrderId: () => string;
+  readonly commandTimeoutMs: number;
 };
 
 export type OpenBench = (schedule: Schedule) => Promise<SearchBench>;
@@ -25,7 +23,7 @@ const REMOVED_VARIABLES = { CHECKOUT_DIR: undefined, CHECKOUT_TARGET: undefined 
 
 /** Returns a function that opens a bench for each schedule, in a new store that is deleted afterwards. */
 export function ownStoreOpener(exploredShop: ExploredShop): OpenBench {
-  const { description, baseUrl, newOrderId } = exploredShop;
+  const { description, baseUrl } = exploredShop;
   return async ({ faults }) => {
     const createdStore = await exploredShop.call({ name: "createStore", body: { name: "checkout explore" } });
     const { storeId, apiKey, signingSecret } = createdStore;
@@ -40,26 +38,20 @@ export function ownStoreOpener(exploredShop: ExploredShop): OpenBench {
       CHECKOUT_API_KEY: apiKey,
       CHECKOUT_STORE_ID: storeId,
       CHECKOUT_SIGNING_SECRET: signingSecret,
+      ...REMOVED_VARIABLES,
     };
     try {
       const { serve: commandLine, endpoint: receiverPath = "" } = description;
       if (commandLine !== undefined) {
         const kills = faults.filter((fault) => isKill(fault.action) && targetsDelivery(fault));
-        const shopEnv = { ...env, ...REMOVED_VARIABLES };
-        servedShop = await startShop(exploredShop, { commandLine, receiverPath, env: shopEnv, kills });
+        servedShop = await startShop(exploredShop, { commandLine, receiverPath, env, kills });
         await call({ name: "addEndpoint", body: { url: servedShop.receiverUrl } });
       }
-      const port = servedShop && String(servedShop.port);
-      const describedShop = shopAt(
-        exploredShop,
-        { ...env, ...(port && { PORT: port }) },
-        `http://127.0.0.1:${port ?? ""}`,
-      );
-      const shop = { ...describedShop, server: servedShop, kill: servedShop?.restart ?? describedShop.kill };
-      return {
-        bench: createBench({ ...exploredShop, call, shop, newId: newOrderId, search: { isOwn: true } }),
-        close,
-      };
+      const commandEnv = { ...env, ...(servedShop && { PORT: String(servedShop.port) }) };
+      const described = shopAt(exploredShop, commandEnv, `http://127.0.0.1:${servedShop?.port ?? ""}`);
+      const shop = { ...described, server: servedShop, kill: servedShop?.restart ?? described.kill };
+      const search = { isOwn: true };
+      return { bench: createBench({ ...exploredShop, call, shop, search }), close };
     } catch (error) {
       await close();
       throw error;
@@ -73,24 +65,24 @@ export function runningShopOpener(
   env: EnvironmentVariables,
   { id: endpointId, url }: { readonly id: string; readonly url: string },
 ): OpenBench {
-  const { call, newOrderId: newId } = exploredShop;
-  const shop = shopAt(exploredShop, env, new URL(url).origin);
+  const { call } = exploredShop;
+  const shop = shopAt(exploredShop, { ...env, ...REMOVED_VARIABLES }, new URL(url).origin);
   return async () => {
     const { state } = await call({ name: "showEndpoint", id: endpointId, body: {} });
     // Failures in earlier schedules may have disabled the endpoint.
     if (state !== "enabled")
       await call({ name: "setEndpointState", id: endpointId, body: { action: "enable" } });
-    const bench = createBench({ ...exploredShop, shop, newId, search: { isOwn: false, endpointId } });
+    const bench = createBench({ ...exploredShop, shop, search: { isOwn: false, endpointId } });
     return { bench, close: () => call({ name: "clearFaults", body: undefined }) };
   };
 }
 
 function shopAt(
-  { description, timeoutMs: commandTimeoutMs }: ExploredShop,
+  { description, commandTimeoutMs }: ExploredShop,
   env: EnvironmentVariables,
   origin: string,
 ): JudgedShop {
   const addressOf = (_flag: string, text: string): string =>
     text.startsWith("/") ? `${origin}${text}` : text;
-  return { ...shopOf(description, { ...env, ...REMOVED_VARIABLES }, addressOf), commandTimeoutMs };
+  return { ...shopOf(description, env, addressOf), commandTimeoutMs };
 }
