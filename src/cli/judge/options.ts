@@ -100,7 +100,8 @@ export function shopOptions(): readonly Option[] {
   ];
 }
 
-export function runOptions(budget: string): readonly Option[] {
+/** The options of a run. The part on creates has the older name of `--create`, and needs no existing checkout. */
+export function runOptions(budget: string, isCreatesPart: boolean): readonly Option[] {
   return [
     ...shopOptions(),
     valueOption(
@@ -127,21 +128,14 @@ export function runOptions(budget: string): readonly Option[] {
       "skip the history that repeats a payment event after more than 30 s; the checklist then shows a risk",
     ),
     switchOption("--all", "also show the steps that passed"),
+    isCreatesPart
+      ? commandOption("--client-command <command>", "same as --create")
+      : repeatedOption(
+          "--checkout <id|order_id>",
+          `unpaid checkout that your shop created, instead of --create (repeatable, up to ${MAX_CHECKOUTS} times)`,
+          accept<string>,
+        ),
   ];
-}
-
-/** `--checkout`, for the parts that need no creates. */
-export function checkoutOption(): Option {
-  return repeatedOption(
-    "--checkout <id|order_id>",
-    `unpaid checkout that your shop created, instead of --create (repeatable, up to ${MAX_CHECKOUTS} times)`,
-    accept<string>,
-  );
-}
-
-/** The older name of `--create`, in the part on creates. */
-export function clientCommandOption(): Option {
-  return commandOption("--client-command <command>", "same as --create");
 }
 
 export const SHOP_RULES = {

@@ -27,14 +27,7 @@ import { poll } from "../../client/poll.ts";
 import { operationsAt, underLease } from "../target/call.ts";
 import { controlTarget, withStoreKey } from "../target/control.ts";
 import { runWithSpinner } from "../request/exchange.ts";
-import {
-  checkoutOption,
-  clientCommandOption,
-  rerunLine,
-  runOptions,
-  SHOP_RULES,
-  type RunOptions,
-} from "./options.ts";
+import { rerunLine, runOptions, SHOP_RULES, type RunOptions } from "./options.ts";
 import { createOrderIdGenerator, createOrderSource } from "./orders.ts";
 import { recordParts, recordPlainPurchase } from "./records.ts";
 import {
@@ -95,7 +88,7 @@ export function registerChecklistParts(group: Group): void {
     );
 }
 
-/** The common fields of the commands that judge parts. The part on creates needs no existing checkout. */
+/** The common fields of the commands that judge parts. */
 function judgeCommandSpec(parts: ReadonlySet<Part>) {
   const isCreatesPart = parts !== ALL_PARTS && parts.has("idempotency");
   return {
@@ -104,7 +97,7 @@ function judgeCommandSpec(parts: ReadonlySet<Part>) {
       1: "an invariant is broken: each has a cause",
       3: "something that an item of the checklist needs was not judged",
     },
-    options: [...runOptions(BUDGET_TEXT), isCreatesPart ? clientCommandOption() : checkoutOption()],
+    options: runOptions(BUDGET_TEXT, isCreatesPart),
     ...SHOP_RULES,
     ...(isCreatesPart && { conflicts: [...SHOP_RULES.conflicts, ["clientCommand", "create"] as const] }),
     run: (context: Context, { clientCommand, ...options }: RunOptions) => {
