@@ -283,6 +283,6 @@ async function createWithShopKey(
 
 async function otherCurrency({ call }: Bench, ownCurrency: string): Promise<string | undefined> {
   const { capabilities } = await call({ name: "storeSummary", body: undefined });
-  return capabilities.find(({ kind, name, active }) => kind === "currency" && active && name !== ownCurrency)
-    ?.name;
+  const currencies = capabilities.filter(({ kind, active }) => kind === "currency" && active);
+  return currencies.find(({ name }) => name !== ownCurrency)?.name;
 }

@@ -50,11 +50,7 @@ export function awaitNewOrder(bench: Bench, purchase: Purchase): Promise<ViewRea
  * How long a history waits for a payment to be shown, in milliseconds. After that the payment is late; `judgeAgain`
  * distinguishes late from lost.
  */
-export function bookingTimeoutMs({
-  shop,
-  recording,
-  search,
-}: Pick<Bench, "shop" | "recording" | "search">): number {
+export function bookingTimeoutMs({ shop, recording, search }: Bench): number {
   if (search !== undefined) return SEARCH_TIMEOUT_MS;
   return Math.min(MAX_SETTLE_MS, Math.max(maxDelayMs(shop.settleMs), 5 * recording.bookingMs));
 }

@@ -25,10 +25,8 @@ export function recordDrill(
 ): Promise<Outcome<RecordedDrill>> {
   return withStore(context, storeId, (store, at) => {
     const { kind, subject, steps } = body;
-    if (kind === "duplicates") {
-      const check = checkSubject(context, storeId, subject);
-      if (!check.ok) return check;
-    }
+    const check = kind === "duplicates" ? checkSubject(context, storeId, subject) : accept(undefined);
+    if (!check.ok) return check;
     const drill: RecordedDrill = {
       id: context.world.uuid(),
       storeId,
@@ -54,11 +52,7 @@ function checkSubject(context: DrillsContext, storeId: string, subject: string):
 }
 
 /** The receiver of a drill's requests. Refuses with `not_found`, or with `state_conflict` if it receives nothing. */
-function endpointToDrill(
-  context: Pick<DrillsContext, "store" | "holdOf" | "listenerTargets">,
-  storeId: string,
-  endpointId: string,
-): Outcome<Endpoint> {
+function endpointToDrill(context: DrillsContext, storeId: string, endpointId: string): Outcome<Endpoint> {
   const holdCheck = refuseHold(context, storeId);
   if (!holdCheck.ok) return holdCheck;
   const endpoint = context.store.endpoints.of(storeId).find(({ id }) => id === endpointId);
