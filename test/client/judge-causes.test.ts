@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { mergeRuns, type JudgedHistory } from "../../src/client/judge/run.ts";
+import { mergeRuns } from "../../src/client/judge/replay.ts";
+import type { JudgedHistory } from "../../src/client/judge/run.ts";
 import { HISTORIES, HISTORY_NAMES, type HistoryName } from "../../src/core/judge/histories/histories.ts";
 import type { Cause } from "../../src/core/readiness/drills/judge-causes.ts";
 import type { History } from "../../src/core/judge/step.ts";

@@ -2,9 +2,15 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { ShopDescription } from "../../client/judge/description.ts";
 import { runSearch, SEARCH_DEFAULTS, type ExplorationResult } from "../../client/judge/search/search.ts";
-import { ownStoreOpener, runningShopOpener, type ExploredShop } from "../../client/judge/search/benches.ts";
+import {
+  ownStoreOpener,
+  runningShopOpener,
+  type ExploredShop,
+  type OpenBench,
+} from "../../client/judge/search/benches.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
-import { runSchedule, type SearchBench } from "../../client/judge/search/run-schedule.ts";
+import { runSchedule } from "../../client/judge/search/run-schedule.ts";
+import { raceWithAbort } from "../../client/judge/run.ts";
 import { ShopFailure } from "../../client/judge/served-shop.ts";
 import { isKill, scheduleLine, type Schedule } from "../../core/judge/schedule.ts";
 import type { KillsByPlace } from "../../core/judge/search.ts";
@@ -74,12 +80,11 @@ async function runExplore(
   const junit = options.junit === undefined ? undefined : prepareJunitFile(world, options.junit);
   const path = options.write === undefined ? undefined : resolvePath(world, options.write);
   using stop = abortOnStop(world);
-  const { receiver } = options;
-  const exploreRequest = { options, words, description, onlySchedule: schedule, signal: stop.signal };
+  const request = { context, options, words, description, onlySchedule: schedule, signal: stop.signal };
   const result =
-    receiver === undefined
-      ? await exploreInOwnSandbox(context, exploreRequest)
-      : await exploreInRunningSandbox(context, exploreRequest, receiver);
+    options.receiver === undefined
+      ? await exploreInOwnSandbox(request)
+      : await exploreInRunningSandbox(request, options.receiver);
   if (schedule === undefined) await recordExploration(context, result);
   // Only schedules without kills, because `checkout exec --fault` cannot kill.
   const finding = result.broken.find(({ faults }) => faults.every(({ action }) => !isKill(action)));
@@ -105,7 +110,7 @@ async function describeExploredShop(
   }
   const section = unwrap(await loadConfig(context.world, {}))?.config.shop ?? {};
   const hasShop = (receiver ?? serve ?? section.serve) !== undefined;
-  const hasView = orderView !== undefined || orderViewCommand !== undefined;
+  const hasView = (orderView ?? orderViewCommand) !== undefined;
   if (hasView && !hasShop) throw refuseUsage("a view of orders needs a shop", "add --serve or --receiver");
   if (isTyped(context.world, "store") && receiver === undefined)
     throw refuseUsage("--store works only with --receiver", "add --receiver, or leave --store out");
@@ -128,6 +133,7 @@ async function describeExploredShop(
 }
 
 type ExploreRequest = {
+  readonly context: Context;
   readonly options: ExploreCommandOptions;
   /** The command of the purchase as it was typed. */
   readonly words: readonly string[];
@@ -137,7 +143,8 @@ type ExploreRequest = {
 };
 
 /** Explores in stores of a separate sandbox in memory. */
-async function exploreInOwnSandbox(context: Context, request: ExploreRequest): Promise<ExplorationResult> {
+async function exploreInOwnSandbox(request: ExploreRequest): Promise<ExplorationResult> {
+  const { context } = request;
   // A start in this folder would use the same settings.
   const { dialect, sandbox: { like } = {} } = unwrap(await loadConfig(context.world, {}))?.config ?? {};
   const service = serveSandbox(
@@ -147,8 +154,8 @@ async function exploreInOwnSandbox(context: Context, request: ExploreRequest): P
       location: { folder: undefined, log: { writableNeedDrain: false, write: () => undefined } },
       use: async ({ ready: { base_url: baseUrl, control_token: token } }) => {
         const target = { origin: new URL(baseUrl).origin, token, version: context.version };
-        const openBench = ownStoreOpener(exploredShop(context, request, { target, baseUrl }));
-        return search(context, request, { openBench, concurrency: MAX_PARALLEL, kills: KILLS });
+        const openBench = ownStoreOpener(exploredShop(request, target, baseUrl));
+        return search(request, { openBench, concurrency: MAX_PARALLEL, kills: KILLS });
       },
     },
   );
@@ -157,10 +164,10 @@ async function exploreInOwnSandbox(context: Context, request: ExploreRequest): P
 
 /** Explores in the store of a running shop. The end of the lease removes the store's faults and resets its clock. */
 async function exploreInRunningSandbox(
-  context: Context,
   request: ExploreRequest,
   receiver: string,
 ): Promise<ExplorationResult> {
+  const { context, options, signal } = request;
   const sandbox = await controlTarget(context);
   const access = await readStoreAccess(context, sandbox);
   if (access.apiKey === null)
@@ -174,20 +181,21 @@ async function exploreInRunningSandbox(
       `the store has no endpoint ${printableLiteral(receiver)}`,
       `checkout endpoints add ${quote(receiver)}`,
     );
-  const env = accessVariables(access);
   context.printer.info(
     "explore: the clock of the store is moved until the end, so that its other unpaid orders expire",
   );
   const lease = {
     drill: "explore",
-    timeoutMs: Math.min(MAX_LEASE_MS, (request.options.budget ?? SEARCH_DEFAULTS.budgetMs) + LEASE_MARGIN_MS),
-    signal: request.signal,
+    timeoutMs: Math.min(MAX_LEASE_MS, (options.budget ?? SEARCH_DEFAULTS.budgetMs) + LEASE_MARGIN_MS),
+    signal,
     remedies: { state_conflict: "checkout sandbox clock real; checkout faults clear; then run it again" },
   } as const;
   return underLease(context, target, lease, ({ id: leaseId }) => {
-    const shop = exploredShop(context, request, { target: { ...target, leaseId }, baseUrl });
-    const openBench = runningShopOpener(shop, { env, endpoint });
-    return search(context, request, { openBench, concurrency: 1 });
+    const shop = exploredShop(request, { ...target, leaseId }, baseUrl);
+    return search(request, {
+      openBench: runningShopOpener(shop, accessVariables(access), endpoint),
+      concurrency: 1,
+    });
   });
 }
 
@@ -196,11 +204,11 @@ const KILLS: KillsByPlace = { request: ["kill"], delivery: ["kill", "kill_after_
 const MAX_LEASE_MS = 25 * 3_600_000;
 const LEASE_MARGIN_MS = 3_600_000;
 
-/** A shop whose purchases use order_ids that no other run has used. */
+/** A shop whose purchases use order_ids that no other run has used: the merchant's records outlive a run's store. */
 function exploredShop(
-  context: Context,
-  { options, description, signal }: ExploreRequest,
-  { target, baseUrl }: { readonly target: ControlTarget; readonly baseUrl: string },
+  { context, options, description, signal }: ExploreRequest,
+  target: ControlTarget,
+  baseUrl: string,
 ): ExploredShop {
   const { world } = context;
   const runId = world.freshId().slice(-8);
@@ -211,9 +219,9 @@ function exploredShop(
     call: operationsAt(context, target),
     baseUrl,
     description,
-    timeoutMs: options.commandTimeout ?? COMMAND_TIMEOUT_MS,
+    commandTimeoutMs: options.commandTimeout ?? COMMAND_TIMEOUT_MS,
     signal,
-    newOrderId: (): string => {
+    newId: () => {
       purchaseCount += 1;
       return `order-${runId}-${purchaseCount}`;
     },
@@ -221,24 +229,19 @@ function exploredShop(
 }
 
 async function search(
-  context: Context,
-  { options, words, description, onlySchedule, signal }: ExploreRequest,
-  benchSettings: Pick<Parameters<typeof runSearch>[0], "concurrency" | "kills"> & {
-    readonly openBench: (schedule: Schedule) => Promise<SearchBench>;
-  },
+  { context, options, words, description, onlySchedule, signal }: ExploreRequest,
+  {
+    openBench,
+    ...settings
+  }: Pick<Parameters<typeof runSearch>[0], "concurrency" | "kills"> & { readonly openBench: OpenBench },
 ): Promise<ExplorationResult> {
   const { world, printer } = context;
-  const { orderView, orderViewCommand } = description;
-  const { openBench, ...settings } = benchSettings;
   const progress = createProgress(context);
   const exploration = await runSearch({
     ...settings,
     run: async (schedule) => {
-      const run = await runSchedule(openBench, schedule).catch((error: unknown) => {
-        if (signal.aborted) throw new Refused(interruptedProblem(progress.summaryText()));
-        throw error;
-      });
-      if (signal.aborted) throw new Refused(interruptedProblem(progress.summaryText()));
+      const run = await raceWithAbort(signal, runSchedule(openBench, schedule));
+      if (run === undefined) throw new Refused(interruptedProblem(progress.summaryText()));
       const line = scheduleLine(schedule);
       progress.addRun(run.broken.map(({ invariant }) => `${invariant} by ${line}`));
       return run;
@@ -248,7 +251,7 @@ async function search(
     budgetMs: options.budget,
     depth: options.depth,
     onlySchedule,
-    hasView: orderView !== undefined || orderViewCommand !== undefined,
+    hasView: (description.orderView ?? description.orderViewCommand) !== undefined,
     amountField: "amount_minor",
     rerunOf: (schedule) => rerunCommand(context, schedule, words),
     onWave: ({ size, count }) =>
@@ -273,10 +276,9 @@ async function recordExploration(
 ): Promise<void> {
   const record = async (): Promise<boolean> => {
     const target = await findTarget(context);
-    if (target === undefined) return false;
     const body = { schedules, broken: broken.length, places };
-    await callAt(context, target, { name: "recordExploration", body });
-    return true;
+    if (target !== undefined) await callAt(context, target, { name: "recordExploration", body });
+    return target !== undefined;
   };
   const outcome = await catchRefusal(record());
   // A failure is ignored: the sandbox may have stopped, or have another version.

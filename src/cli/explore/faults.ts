@@ -13,17 +13,10 @@ import { refuseUsage, type Refused } from "../problem.ts";
 import { rerunLine } from "../judge/options.ts";
 
 /** A fault as JSON, as in a file of faults. */
-export function faultJson(fault: ScheduledFault) {
-  const { action, ...parameters } = fault;
-  if (isKill(action)) return { action, match: encodeMatch(fault) };
-  return encodeRequest("addFault", { ...parameters, action }) ?? {};
-}
-
-function encodeMatch({ match = {} }: ScheduledFault): unknown {
-  const { match: encodedMatch = {} } = encodeRequest("addFault", { action: "latency", match }) as {
-    readonly match?: object;
-  };
-  return encodedMatch;
+export function faultJson({ action, ...parameters }: ScheduledFault) {
+  if (!isKill(action)) return encodeRequest("addFault", { ...parameters, action }) ?? {};
+  const { match = {} } = parameters;
+  return { action, match: encodeRequest("addFault", { ...KILL_PLACEHOLDER, match })?.["match"] ?? {} };
 }
 
 /** Parses the schedule of `--only`: faults as in a file of faults, and kills. */
@@ -34,10 +27,8 @@ export function parseExploreSchedule(text: string, payer: PayerOutcome): Schedul
   if (!Array.isArray(json)) throw refuse("must be a JSON array of faults");
   const faults = json.map((row: unknown): ScheduledFault => {
     const kill = KILLS.find((action) => isRecord(row) && row["action"] === action);
-    const outcome = decodeRequest(
-      "addFault",
-      kill === undefined ? row : Object.assign(row as object, KILL_PLACEHOLDER),
-    );
+    const faultRow = kill === undefined ? row : Object.assign(row as object, KILL_PLACEHOLDER);
+    const outcome = decodeRequest("addFault", faultRow);
     if (!outcome.ok) throw refuse(`cannot be used: ${outcome.refusal.message}`);
     // A fault that the API accepts has the fields of a fault of a schedule.
     const fault = outcome.value as ScheduledFault;
@@ -46,7 +37,7 @@ export function parseExploreSchedule(text: string, payer: PayerOutcome): Schedul
   return { faults, payer };
 }
 
-/** Replaces a kill while its match is checked: this action permits every match that a kill permits. */
+/** Replaces a kill while its match is checked or encoded: this action permits every match that a kill permits. */
 const KILL_PLACEHOLDER = { action: "latency" } as const;
 
 export function rerunCommand(

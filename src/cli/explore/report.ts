@@ -44,14 +44,11 @@ export async function exploreText(
     row.broken.join(", ") || null,
     row.notJudged.join(", ") || null,
   ]);
-  const tables =
-    rows.length === 0
-      ? []
-      : [await table(["PLACE", "HELD", "BROKEN", "NOT JUDGED"], rows, { width, wrap: true })];
+  const header = ["PLACE", "HELD", "BROKEN", "NOT JUDGED"];
+  const tables = rows.length === 0 ? [] : [await table(header, rows, { width, wrap: true })];
   const adviceLines = advice.map(({ text }) => wrap(`  ${style.cyan("→")} ${text}`, 4));
-  const reasons = [...new Set(notJudged.map(({ reason }) => reason))];
-  const gapLines = reasons.map((reason) => {
-    const names = notJudged.filter((entry) => entry.reason === reason).map(({ invariant }) => invariant);
+  const gapLines = [...Map.groupBy(notJudged, ({ reason }) => reason)].map(([reason, items]) => {
+    const names = items.map(({ invariant }) => invariant);
     return wrap(`  not judged: ${names.join(", ")}: ${reason}`, 4);
   });
   const [firstNotRun] = notRun;

@@ -156,14 +156,14 @@ async function askAnswers(context: Context, questions: Questions, control: Contr
     const field = FIELDS[index] ?? "settle";
     const { message, suggestion, needsJson, validate = () => true, applies = () => true } = QUESTIONS[field];
     if (!applies(answers)) continue;
-    const question = {
+    const answer = await questions.text({
       message,
-      validate: (answer: string) => validate(answer.trim(), world),
-      ...(suggestion === undefined || (needsJson === true && !isJson) ? {} : { suggestion }),
-    };
+      validate: (text) => validate(text.trim(), world),
+      ...(suggestion !== undefined && (isJson || needsJson !== true) && { suggestion }),
+    });
     const earlierAnswers = FIELDS.slice(0, index).map((name) => [name, answers[name]] as const);
     // Later answers may depend on a wrong answer, so they are asked for again.
-    answers = { ...Object.fromEntries(earlierAnswers), [field]: (await questions.text(question)).trim() };
+    answers = { ...Object.fromEntries(earlierAnswers), [field]: answer.trim() };
     const trials = await tryAnswer(context, control, { field, answers });
     for (const trial of trials) printer.info(trialLine(trial, printer.style));
     isJson = trials.find((trial) => trial.isJson !== undefined)?.isJson ?? isJson;
@@ -182,24 +182,22 @@ async function tryAnswer(
   control: ControlTarget,
   { field, answers }: { readonly field: keyof Answers; readonly answers: Answers },
 ): Promise<readonly Trial[]> {
-  const { create = "" } = answers;
-  const isPage = POST_PATTERN.test(create);
+  const isPage = POST_PATTERN.test(answers.create ?? "");
   const isEmpty = answers[field] === "" && field !== "bookings" && field !== "amount";
   if (isEmpty || FIELDS_TRIED_LATER.has(field) || (field === "create" && isPage)) return [];
-  const trialFields = TRIALS_OF_FIELD[field] ?? [field === "form" ? "create" : field];
+  const trialField = field === "form" ? "create" : (FIELD_OF_TRIAL[field] ?? field);
   const trialRun = describeSection(context, sectionOf(answers), {}).then((description) =>
     tryShop(context, control, { description, readsOrders: false }),
   );
-  const trialResult = await catchRefusal(trialRun);
-  if (!trialResult.ok)
-    return [{ field: trialFields[0] ?? "serve", ok: false, text: trialResult.refusal.message }];
-  return trialResult.value.filter((trial) => !trial.ok || trialFields.includes(trial.field));
+  const { ok, value: trials, refusal } = await catchRefusal(trialRun);
+  if (!ok) return [{ field: trialField, ok, text: refusal.message }];
+  return trials.filter((trial) => !trial.ok || trial.field === trialField);
 }
 
-/** The trials to show for a field, unless the field has its own trial. */
-const TRIALS_OF_FIELD: Partial<Record<keyof Answers, readonly ShopField[]>> = {
-  endpoint: ["serve"],
-  orderViewCommand: ["orderView"],
+/** The field whose trial is shown for a field without its own trial. */
+const FIELD_OF_TRIAL: Partial<Record<ShopField, ShopField>> = {
+  endpoint: "serve",
+  orderViewCommand: "orderView",
 };
 
 /** The section with these answers; empty answers are left out. */

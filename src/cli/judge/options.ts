@@ -2,7 +2,7 @@
 import type { Option } from "commander";
 import type { ShopDescription } from "../../client/judge/description.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
-import { DEFAULT_SETTLE_MS, isPattern, MAX_SETTLE_MS } from "../../core/judge/shop.ts";
+import { DEFAULT_SETTLE_MS, MAX_SETTLE_MS } from "../../core/judge/shop.ts";
 import { accept } from "../../core/outcome.ts";
 import {
   invalidOption,
@@ -93,19 +93,15 @@ export function shopOptions(): readonly Option[] {
       `maximum delay before the view shows a payment, up to ${MAX_SETTLE_MS / 1000}s (default: ${DEFAULT_SETTLE_MS / 1000}s)`,
       parseSettle,
     ),
-    trustOption(),
+    switchOption(
+      "--trust-config",
+      "run the commands in the shop section of checkout.config.json without confirmation, for use in CI",
+    ),
   ];
 }
 
-/** Lets commands of the section run without a confirmation. */
-function trustOption(): Option {
-  return switchOption(
-    "--trust-config",
-    "run the commands in the shop section of checkout.config.json without confirmation, for use in CI",
-  );
-}
-
-export function runOptions(budget: string): readonly Option[] {
+/** The options of a run. The part on creates has the older name of `--create`, and needs no existing checkout. */
+export function runOptions(budget: string, isCreatesPart: boolean): readonly Option[] {
   return [
     ...shopOptions(),
     valueOption(
@@ -132,21 +128,14 @@ export function runOptions(budget: string): readonly Option[] {
       "skip the history that repeats a payment event after more than 30 s; the checklist then shows a risk",
     ),
     switchOption("--all", "also show the steps that passed"),
+    isCreatesPart
+      ? commandOption("--client-command <command>", "same as --create")
+      : repeatedOption(
+          "--checkout <id|order_id>",
+          `unpaid checkout that your shop created, instead of --create (repeatable, up to ${MAX_CHECKOUTS} times)`,
+          accept<string>,
+        ),
   ];
-}
-
-/** `--checkout`, for the parts that need no creates. */
-export function checkoutOption(): Option {
-  return repeatedOption(
-    "--checkout <id|order_id>",
-    `unpaid checkout that your shop created, instead of --create (repeatable, up to ${MAX_CHECKOUTS} times)`,
-    accept<string>,
-  );
-}
-
-/** The older name of `--create`, in the part on creates. */
-export function clientCommandOption(): Option {
-  return commandOption("--client-command <command>", "same as --create");
 }
 
 export const SHOP_RULES = {
@@ -182,10 +171,6 @@ function parseSettle(text: string): number {
   if (milliseconds > MAX_SETTLE_MS)
     throw invalidOption(`a duration of at most ${MAX_SETTLE_MS / 1000}s`, text);
   return milliseconds;
-}
-
-export function patternOf(text: string | undefined): RegExp | undefined {
-  return text === undefined || !isPattern(text) ? undefined : new RegExp(text);
 }
 
 /** The options that select the work of a run or of `explore`, or write a file, each with its number of words. */

@@ -1,5 +1,5 @@
-import type { ControlTarget } from "../../client/control/control.ts";
-import type { Bench } from "../../client/judge/bench.ts";
+import type { CallOperation, ControlTarget } from "../../client/control/control.ts";
+import type { Bench, JudgedShop } from "../../client/judge/bench.ts";
 import type { ViewedCheckout } from "../../client/judge/view.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
@@ -13,7 +13,7 @@ import type { Context } from "../command.ts";
 import { ORDER_LABELS, SESSION_LABELS } from "../order/create-report.ts";
 import { createInSandbox, newPurchaseRequest } from "../order/sandbox-create.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
-import { callAt } from "../target/call.ts";
+import { operationsAt } from "../target/call.ts";
 import { findId } from "../target/ids.ts";
 import { MAX_CHECKOUTS, type RunOptions } from "./options.ts";
 
@@ -26,19 +26,12 @@ const AMOUNTS = Array.from({ length: 9900 }, (_, index) => MIN_AMOUNT_MINOR + in
   (minor) => Math.trunc((minor / 100) * 100) < minor,
 );
 
-/** Orders for a run whose shop creates none. */
-type OrderSource = {
-  readonly take: (orderId: string, kind: CheckoutObject) => Promise<ViewedCheckout | undefined>;
-  /** The kinds of new orders; undefined if the orders were named. */
-  readonly kinds?: readonly CheckoutObject[];
-};
-
 /** The orders of `--checkout`, otherwise new orders, created through v1, of the kinds that endpoints receive. */
 export async function createOrderSource(
   context: Context,
   options: RunOptions,
   control: ControlTarget,
-): Promise<OrderSource> {
+): Promise<Pick<JudgedShop, "takeOrder" | "kinds" | "setsIds">> {
   const { checkout: namedCheckouts } = options;
   if (namedCheckouts !== undefined) {
     if (namedCheckouts.length > MAX_CHECKOUTS)
@@ -53,10 +46,11 @@ export async function createOrderSource(
         throw refuseUsage(`--checkout: ${printableLiteral(text)} was given twice`, LEAVE_OUT_HINT);
       orders.push(order);
     }
-    return { take: () => Promise.resolve(orders.shift()) };
+    return { takeOrder: () => Promise.resolve(orders.shift()) };
   }
-  const terms = await activeTerms(context, control);
-  const take: OrderSource["take"] = async (orderId, kind) => {
+  const call = operationsAt(context, control);
+  const terms = await activeTerms(context, call);
+  const takeOrder = async (orderId: string, kind: CheckoutObject) => {
     const { response } = await createInSandbox(context, options, {
       kind: kind === "order" ? ORDER_LABELS : SESSION_LABELS,
       request: { ...terms, order_id: orderId },
@@ -65,15 +59,15 @@ export async function createOrderSource(
     });
     return { id: response.data.id, orderId: response.data.order_id };
   };
-  return { take, kinds: await kindsOf(context, control) };
+  return { takeOrder, kinds: await kindsOf(call), setsIds: true };
 }
 
 const LEAVE_OUT_HINT = "leave it out; nothing was done";
 const KINDS = ["order", "checkout_session"] as const;
 
 /** The kinds of checkouts whose events an endpoint receives; both kinds if no endpoint receives either. */
-async function kindsOf(context: Context, control: ControlTarget): Promise<readonly CheckoutObject[]> {
-  const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
+async function kindsOf(call: CallOperation): Promise<readonly CheckoutObject[]> {
+  const { endpoints } = await call({ name: "listEndpoints", body: undefined });
   const receivedKinds = KINDS.filter((kind) =>
     endpoints.some(({ eventTypes }) => matchesPatterns(eventTypes, `${kind}.succeeded`)),
   );
@@ -81,9 +75,8 @@ async function kindsOf(context: Context, control: ControlTarget): Promise<readon
 }
 
 /** Terms with an active currency and payment method of the store; default terms if it has none. */
-async function activeTerms(context: Context, control: ControlTarget): Promise<CreateRequest> {
-  const { world } = context;
-  const { capabilities } = await callAt(context, control, { name: "storeSummary", body: undefined });
+async function activeTerms({ world }: Context, call: CallOperation): Promise<CreateRequest> {
+  const { capabilities } = await call({ name: "storeSummary", body: undefined });
   const activeName = (kind: string): string | undefined =>
     capabilities.find((capability) => capability.kind === kind && capability.active)?.name;
   const outcome = parseCreateRequest({
@@ -100,12 +93,15 @@ async function activeTerms(context: Context, control: ControlTarget): Promise<Cr
  * newest checkout: a later run with the same seed draws other order_ids, because a shop cannot sell an order twice.
  */
 export async function createOrderIdGenerator(
-  context: Context,
-  control: ControlTarget,
+  call: CallOperation,
   seed: string,
 ): Promise<Required<Pick<Bench, "newId" | "useCommonIds">>> {
-  let sampleId = (await findMerchantOrderId(context, control)) ?? COMMON_ORDER_ID;
-  const { checkouts } = await callAt(context, control, { name: "listCheckouts", body: { limit: 1 } });
+  const createsQuery = { method: "POST", path: "/v1/", status: "201", by: "merchant", limit: 1 } as const;
+  const { requests } = await call({ name: "listRequests", body: createsQuery });
+  const { checkouts } = await call({ name: "listCheckouts", body: { limit: 1 } });
+  // The newest order_id in the request log, otherwise in the store.
+  const newestOrder = requests[0] ?? checkouts[0];
+  let sampleId = newestOrder?.orderId ?? COMMON_ORDER_ID;
   const newestId = checkouts[0]?.id ?? "";
   let drawCount = 0;
   const newId = (): string => {
@@ -123,26 +119,14 @@ export async function createOrderIdGenerator(
 
 const COMMON_ORDER_ID = "order-10000001";
 
-/** The newest order_id in the request log, otherwise in the store; undefined if there is none. */
-async function findMerchantOrderId(context: Context, control: ControlTarget): Promise<string | undefined> {
-  const createsQuery = { method: "POST", path: "/v1/", status: "201", by: "merchant", limit: 1 } as const;
-  const { requests } = await callAt(context, control, { name: "listRequests", body: createsQuery });
-  if (requests[0] !== undefined) return requests[0].orderId ?? undefined;
-  const { checkouts } = await callAt(context, control, { name: "listCheckouts", body: { limit: 1 } });
-  return checkouts[0]?.orderId;
-}
-
 async function findNamedOrder(
   context: Context,
   text: string,
   control: ControlTarget,
 ): Promise<ViewedCheckout> {
   const id = await findId(context, "checkout", text, control);
-  const { orderId, status } = await callAt(context, control, {
-    name: "inspectCheckout",
-    id,
-    body: undefined,
-  });
+  const call = operationsAt(context, control);
+  const { orderId, status } = await call({ name: "inspectCheckout", id, body: undefined });
   if (!isFinal(status)) return { id, orderId };
   const message = `${id} is ${status}: the drill needs an unpaid order or session`;
   const next = "let your shop create a new order, and name its id; or leave out --checkout";

@@ -1,5 +1,4 @@
 // Records the judged parts of a run as drills of the launch checklist.
-import type { ControlTarget } from "../../client/control/control.ts";
 import type { Bench } from "../../client/judge/bench.ts";
 import { isLeftOut, type JudgedHistory } from "../../client/judge/run.ts";
 import { endpointsOf } from "../../client/judge/tell.ts";
@@ -12,39 +11,41 @@ import { missingStepName, type MissingField } from "../../core/readiness/drills/
 import type { JudgedInvariant } from "../../core/readiness/drills/judged-invariants.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import type { DrillKind } from "../../core/readiness/names.ts";
-import type { Context } from "../command.ts";
-import { callAt } from "../target/call.ts";
 import { verdictOf, worstVerdict, type PartRecord } from "./report.ts";
 
 type RecordInput = {
-  readonly control: ControlTarget;
+  readonly bench: Bench;
   readonly parts: ReadonlySet<DrillKind>;
   /** The fields that the description of the shop leaves out. */
   readonly missingFields: readonly MissingField[];
-  readonly bench: Pick<Bench, "call" | "leaseId" | "notes" | "shop">;
 };
 
 /** Records a broken plain purchase, so that no earlier pass stays valid. A broken create fails the part on creates. */
 export async function recordPlainPurchase(
-  context: Context,
-  { control, parts, missingFields, bench }: RecordInput,
+  { bench, parts, missingFields }: RecordInput,
   history: JudgedHistory,
 ): Promise<readonly PartRecord[]> {
-  const { verdict } = history;
+  const { name, verdict, reference } = history;
   if (verdict.state !== "broken") return [];
   if (CREATE_RULES.has(verdict.invariant) && parts.has("idempotency")) {
-    const steps = [stepOf(history.name, verdict, history.reference)];
-    const body = { kind: "idempotency", subject: "", steps } as const;
-    const { id } = await callAt(context, control, { name: "recordDrill", body });
-    return [{ part: "idempotency", verdict: "failed", drillId: id, steps }];
+    const steps = [stepOf(name, verdict, reference)];
+    return [await record(bench, "", { part: "idempotency", verdict: "failed", steps })];
   }
   if (!parts.has("duplicates")) return [];
   const subject = duplicatesSubject(await endpointsOf(bench));
   if (subject === "") return [];
   const steps = stepsOf([history], "duplicates", missingFields);
-  const body = { kind: "duplicates", subject, steps } as const;
-  const { id } = await callAt(context, control, { name: "recordDrill", body });
-  return [{ part: "duplicates", verdict: "failed", drillId: id, steps }];
+  return [await record(bench, subject, { part: "duplicates", verdict: "failed", steps })];
+}
+
+async function record(
+  { call }: Bench,
+  subject: string,
+  result: Omit<PartRecord, "drillId" | "steps"> & { readonly steps: DrillStep[] },
+): Promise<PartRecord> {
+  const body = { kind: result.part, subject, steps: result.steps };
+  const { id } = await call({ name: "recordDrill", body });
+  return { ...result, drillId: id };
 }
 
 /** The rules that a create can break. */
@@ -61,19 +62,11 @@ function stepsOf(
   );
   const steps = partHistories.map(({ name, verdict, reference }) => stepOf(name, verdict, reference));
   if (part !== "duplicates") return steps;
-  return [...steps, ...missingFields.map((field) => missingStep(field))];
-}
-
-function missingStep(field: MissingField): DrillStep {
-  const name = missingStepName(field);
-  return {
-    name,
-    passed: true,
-    expected: "",
-    got: field,
-    cause: factOf(name),
-    reference: null,
-  };
+  const missingSteps = missingFields.map((field): DrillStep => {
+    const name = missingStepName(field);
+    return { name, passed: true, expected: "", got: field, cause: factOf(name), reference: null };
+  });
+  return [...steps, ...missingSteps];
 }
 
 /**
@@ -81,8 +74,7 @@ function missingStep(field: MissingField): DrillStep {
  * `isDone`: whether the run came to its end. If it did not, only failed parts are recorded.
  */
 export async function recordParts(
-  context: Context,
-  { control, parts, missingFields, isDone, bench }: RecordInput & { readonly isDone: boolean },
+  { bench, parts, missingFields, isDone }: RecordInput & { readonly isDone: boolean },
   histories: readonly JudgedHistory[],
 ): Promise<readonly PartRecord[]> {
   const records: PartRecord[] = [];
@@ -96,18 +88,12 @@ export async function recordParts(
       records.push({ part, verdict: "unknown", drillId: null, steps });
       continue;
     }
-    const subject = {
+    const subjects = {
       duplicates: duplicatesSubject(await endpointsOf(bench)),
-      browser_return: bench.shop.returnUrl,
+      browser_return: bench.shop.returnUrl ?? "",
       idempotency: "",
-    }[part];
-    const body = { kind: part, subject: subject ?? "", steps };
-    const outcome = await callAt(
-      context,
-      { ...control, leaseId: bench.leaseId },
-      { name: "recordDrill", body },
-    );
-    records.push({ part, verdict, drillId: outcome.id, steps });
+    };
+    records.push(await record(bench, subjects[part], { part, verdict, steps }));
   }
   return records;
 }

@@ -69,11 +69,11 @@ export function runJson(report: RunReport) {
   const parts = records.map(({ leftOutCount: _left, steps, ...record }) =>
     Object.assign(record, { steps: steps.map(inEnglish) }),
   );
-  const [onlyPart, ...tail] = parts;
+  const [onlyPart, ...otherParts] = parts;
   const leftOutPart = leftOutPartOf(report);
   return {
     ok: verdictOfRun(report) === "passed",
-    ...(onlyPart !== undefined && tail.length === 0
+    ...(onlyPart !== undefined && otherParts.length === 0
       ? { verdict: onlyPart.verdict, drill_id: onlyPart.drillId, steps: onlyPart.steps }
       : {}),
     seed,
@@ -138,7 +138,12 @@ function findingsOfForms({ steps }: PartRecord) {
 }
 
 /** Histories and forms that were not run: because of the budget, an interruption, or a shop that refuses events. */
-function leftOutPartOf({ histories, budgetMs, isInterrupted, records }: RunReport): LeftOutPart | undefined {
+function leftOutPartOf({
+  histories,
+  budgetMs,
+  isInterrupted,
+  records,
+}: RunReport): { readonly count: number; readonly budget?: string; readonly text: string } | undefined {
   const count = histories.filter(isLeftOut).length;
   const formCount = records.reduce((sum, { leftOutCount = 0 }) => sum + leftOutCount, 0);
   if (count + formCount === 0) return undefined;
@@ -148,20 +153,17 @@ function leftOutPartOf({ histories, budgetMs, isInterrupted, records }: RunRepor
   ];
   const notRunText = `${countTexts.join(" and ")} were not run`;
   if (isInterrupted) return { count, text: `interrupted: ${notRunText}` };
-  if (histories.some(leftShopStuck))
-    return {
-      count,
-      text: `${notRunText}: since a restart your shop refuses all events, so they would show nothing`,
-    };
-  const minutes = Math.ceil(
-    (budgetMs * histories.length) / Math.max(1, histories.length - count) / MINUTE_MS,
-  );
-  const budget = `${minutes + 1}m`;
-  const text = `stopped after ${durationText(budgetMs)}: ${notRunText}: --budget ${budget}`;
-  return { count, budget, text };
+  const stuckText = "since a restart your shop refuses all events, so they would show nothing";
+  if (histories.some(leftShopStuck)) return { count, text: `${notRunText}: ${stuckText}` };
+  const neededMs = (budgetMs * histories.length) / Math.max(1, histories.length - count);
+  const budget = `${Math.ceil(neededMs / MINUTE_MS) + 1}m`;
+  return {
+    count,
+    budget,
+    text: `stopped after ${durationText(budgetMs)}: ${notRunText}: --budget ${budget}`,
+  };
 }
 
-type LeftOutPart = { readonly count: number; readonly budget?: string; readonly text: string };
 const MINUTE_MS = 60_000;
 
 /** The typed command line of this run, with the options that repeat a history. */
@@ -172,20 +174,17 @@ function rerunOf({ seed, rerunLine }: RunReport, name: JudgedHistory["name"]): s
 /** Findings with the same likely mistake: the first with its story and its rerun command, the others by name. */
 function mistakeText(
   report: RunReport,
-  style: DrillLayout["style"],
-  {
-    cause,
-    histories: [firstHistory, ...tail],
-  }: { readonly cause: string; readonly histories: readonly History<"broken">[] },
+  { cyan, dim, red }: DrillLayout["style"],
+  [history, ...otherHistories]: readonly History<"broken">[],
 ): string {
-  if (firstHistory === undefined) return "";
-  const arrow = style.cyan("→");
+  if (history === undefined) return "";
+  const { name, verdict, story } = history;
   return [
-    `${style.red("✗")} ${titleOf(firstHistory)}: ${printable(englishOf(firstHistory.verdict.got))}`,
-    `  ${arrow} ${cause}`,
-    ...firstHistory.story.map((line) => style.dim(`    ${line}`)),
-    `  ${arrow} ${rerunOf(report, firstHistory.name)}`,
-    ...tail.map((history) => `  ${style.red("✗")} also ${titleOf(history)} (--only ${history.name})`),
+    `${red("✗")} ${titleOf(history)}: ${printable(englishOf(verdict.got))}`,
+    `  ${cyan("→")} ${englishOf(causeOf(verdict))}`,
+    ...story.map((line) => dim(`    ${line}`)),
+    `  ${cyan("→")} ${rerunOf(report, name)}`,
+    ...otherHistories.map((other) => `  ${red("✗")} also ${titleOf(other)} (--only ${other.name})`),
   ].join("\n");
 }
 
@@ -198,9 +197,7 @@ export async function runText(report: RunReport, layout: DrillLayout): Promise<s
   const unjudgedHistories = historiesIn(histories, "not_judged");
   const heldHistories = historiesIn(histories, "held");
   const mistakes = Map.groupBy(brokenHistories, (history) => englishOf(causeOf(history.verdict)));
-  const findings = [...mistakes].map(([cause, causeHistories]) =>
-    mistakeText(report, style, { cause, histories: causeHistories }),
-  );
+  const findings = [...mistakes.values()].map((sameHistories) => mistakeText(report, style, sameHistories));
   const gapTexts = unjudgedHistories
     .filter((history) => !isLeftOut(history))
     .map((history) => {
@@ -208,8 +205,9 @@ export async function runText(report: RunReport, layout: DrillLayout): Promise<s
       const gotText = field === "orderView" ? ` (${englishOf(got)})` : "";
       return `not judged: ${titleOf(history)}: ${englishOf(reason)}${gotText}`;
     });
-  const leftOutPart = leftOutPartOf(report);
-  if (leftOutPart !== undefined) gapTexts.push(leftOutPart.text);
+  const leftOutText = leftOutPartOf(report)?.text;
+  if (leftOutText !== undefined) gapTexts.push(leftOutText);
+  const gapLines = gapTexts.map((line) => `${style.bold("?")} ${line}`);
   const forms = records.filter(({ part }) => part === "webhook").map((record) => formsText(record, layout));
   const hints = heldHistories.flatMap((entry) =>
     entry.verdict.note === null ? [] : [`${titleOf(entry)}: ${englishOf(entry.verdict.note)}`],
@@ -224,7 +222,7 @@ export async function runText(report: RunReport, layout: DrillLayout): Promise<s
   const counts = `${heldHistories.length} held, ${brokenHistories.length} broken, ${unjudgedHistories.length} not judged`;
   return [
     ...findings,
-    ...(gapTexts.length > 0 ? [gapTexts.map((line) => `${style.bold("?")} ${line}`).join("\n")] : []),
+    ...(gapLines.length > 0 ? [gapLines.join("\n")] : []),
     ...(await Promise.all(forms)),
     [
       ...(showsAll

@@ -1,20 +1,17 @@
 // `checkout checklist run`: a plain purchase, the histories, and the drills of webhooks and idempotency; with a name,
 // one of these parts. The histories: core/judge/histories/histories.ts; how they are played: client/judge/.
-import type { ControlTarget } from "../../client/control/control.ts";
+import type { CallOperation, ControlTarget } from "../../client/control/control.ts";
+import { judgeAgain, mergeRuns, namesToReplay, replay } from "../../client/judge/replay.ts";
 import {
+  findEndReason,
   leftShopStuck,
-  judgeAgain,
-  mergeRuns,
-  namesToReplay,
-  replay,
-  runHistories,
   plainHistory,
   raceWithAbort,
-  findEndReason,
+  runHistories,
   type JudgedHistory,
 } from "../../client/judge/run.ts";
 import type { ShopDescription } from "../../client/judge/description.ts";
-import { createBench, type Bench } from "../../client/judge/bench.ts";
+import { createBench, type Bench, type CreateMethod } from "../../client/judge/bench.ts";
 import { runPlainPurchase, type PlainPurchase } from "../../client/judge/plain.ts";
 import { refusesAgain } from "../../client/judge/tell.ts";
 import { HISTORY_TITLES } from "../../core/judge/histories/histories.ts";
@@ -24,19 +21,13 @@ import type { History } from "../../core/judge/step.ts";
 import { durationText } from "../../core/duration.ts";
 import { english } from "../../core/language.ts";
 import { register, registerAction, type Context, type Group } from "../command.ts";
+import { DRILL_NAMES } from "../../core/readiness/names.ts";
 import { EXIT, Refused, refuseUsage, START_SANDBOX } from "../problem.ts";
 import { poll } from "../../client/poll.ts";
-import { callAt, operationsAt, underLease } from "../target/call.ts";
+import { operationsAt, underLease } from "../target/call.ts";
 import { controlTarget, withStoreKey } from "../target/control.ts";
 import { runWithSpinner } from "../request/exchange.ts";
-import {
-  checkoutOption,
-  clientCommandOption,
-  rerunLine,
-  runOptions,
-  SHOP_RULES,
-  type RunOptions,
-} from "./options.ts";
+import { rerunLine, runOptions, SHOP_RULES, type RunOptions } from "./options.ts";
 import { createOrderIdGenerator, createOrderSource } from "./orders.ts";
 import { recordParts, recordPlainPurchase } from "./records.ts";
 import {
@@ -70,11 +61,6 @@ const KEY_MARGIN_MS = 2 * LEASE_MARGIN_MS;
 type Part = History["part"] | "webhook";
 
 const ALL_PARTS: ReadonlySet<Part> = new Set(["duplicates", "browser_return", "idempotency", "webhook"]);
-const EXIT_CODES = {
-  0: "every invariant held",
-  1: "an invariant is broken: each has a cause",
-  3: "something that an item of the checklist needs was not judged",
-} as const;
 
 export function registerChecklistRun(group: Group): void {
   const command = group.command.command("run");
@@ -96,15 +82,22 @@ export function registerChecklistRun(group: Group): void {
 export function registerChecklistParts(group: Group): void {
   const command = group.command.commands.find((child) => child.name() === "run") ?? group.command;
   for (const { part, ...spec } of PART_COMMANDS)
-    register<RunOptions>({ ...group, command }, { ...spec, ...judgeCommandSpec(new Set([part])) });
+    register<RunOptions>(
+      { ...group, command },
+      { name: DRILL_NAMES[part], ...spec, ...judgeCommandSpec(new Set([part])) },
+    );
 }
 
-/** The common fields of the commands that judge parts. The part on creates needs no existing checkout. */
+/** The common fields of the commands that judge parts. */
 function judgeCommandSpec(parts: ReadonlySet<Part>) {
   const isCreatesPart = parts !== ALL_PARTS && parts.has("idempotency");
   return {
-    exitCodes: EXIT_CODES,
-    options: [...runOptions(BUDGET_TEXT), isCreatesPart ? clientCommandOption() : checkoutOption()],
+    exitCodes: {
+      0: "every invariant held",
+      1: "an invariant is broken: each has a cause",
+      3: "something that an item of the checklist needs was not judged",
+    },
+    options: runOptions(BUDGET_TEXT, isCreatesPart),
     ...SHOP_RULES,
     ...(isCreatesPart && { conflicts: [...SHOP_RULES.conflicts, ["clientCommand", "create"] as const] }),
     run: (context: Context, { clientCommand, ...options }: RunOptions) => {
@@ -116,7 +109,6 @@ function judgeCommandSpec(parts: ReadonlySet<Part>) {
 
 const PART_COMMANDS = [
   {
-    name: "duplicates",
     part: "duplicates",
     summary:
       "run only the duplicates part: events that are repeated, late, out of order or simultaneous, also of other orders and attempts",
@@ -126,7 +118,6 @@ const PART_COMMANDS = [
     ],
   },
   {
-    name: "browser-return",
     part: "browser_return",
     summary:
       "run only the browser-return part: customers return before, during or after the webhook, with another order's session, or while the API fails",
@@ -135,7 +126,6 @@ const PART_COMMANDS = [
     ],
   },
   {
-    name: "idempotency",
     part: "idempotency",
     summary:
       "run only the idempotency part: lost answers, a client killed during a create, similar orders, and repeated purchases",
@@ -147,33 +137,28 @@ const PART_COMMANDS = [
 ] as const;
 
 /** Refuses a store for which nothing is delivered, such as a store of a copied folder. */
-async function refuseHeldEndpoint(context: Context, control: ControlTarget): Promise<void> {
-  const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
+async function refuseHeldEndpoint(call: CallOperation): Promise<void> {
+  const { endpoints } = await call({ name: "listEndpoints", body: undefined });
   const heldEndpoint = endpoints.find(({ state, reason }) => state === "enabled" && reason !== null);
   if (heldEndpoint === undefined) return;
   const message = `nothing is delivered: ${heldEndpoint.reason ?? ""}`;
-  throw new Refused({
-    exitCode: EXIT.conflict,
-    code: "state_conflict",
-    message,
-    next: `${START_SANDBOX} --adopt`,
-  });
+  const next = `${START_SANDBOX} --adopt`;
+  throw new Refused({ exitCode: EXIT.conflict, code: "state_conflict", message, next });
 }
 
 async function refuseUnknownHistory(text: string): Promise<Refused> {
+  const part = Object.values(DRILL_NAMES).find((name) => isSame(name, text.replaceAll("_", "-")));
+  if (part !== undefined)
+    return refuseUsage(`--only: ${text} is a part, not a history`, `checkout checklist run ${part}`);
   const { default: leven } = await import("leven");
   const names = Object.keys(HISTORY_TITLES);
   const isSimilar = (name: string): boolean => name.includes(text) || leven(name, text) <= name.length / 3;
   const similarNames = names.filter(isSimilar);
-  const part = [...PART_COMMANDS.map(({ name }) => name), "webhooks"].find((name) =>
-    isSame(name, text.replaceAll("_", "-")),
-  );
-  if (part !== undefined)
-    return refuseUsage(`--only: ${text} is a part, not a history`, `checkout checklist run ${part}`);
-  return refuseUsage(
-    `--only: there is no history ${text}`,
-    `${similarNames.length > 0 ? "similar histories" : "histories"}: ${(similarNames.length > 0 ? similarNames : names).join(", ")}`,
-  );
+  const next =
+    similarNames.length > 0
+      ? `similar histories: ${similarNames.join(", ")}`
+      : `histories: ${names.join(", ")}`;
+  return refuseUsage(`--only: there is no history ${text}`, next);
 }
 
 async function runParts(context: Context, options: RunOptions, parts: ReadonlySet<Part>): Promise<number> {
@@ -193,9 +178,11 @@ async function runParts(context: Context, options: RunOptions, parts: ReadonlySe
       const timeoutMs = (options.budget ?? BUDGET_MS.most) + KEY_MARGIN_MS;
       const act = async (keyedContext: Context): Promise<RunReport> => {
         await using shop = await bindShop(keyedContext, { control, description, readsOrders, signal });
-        const runReport = await runAll(keyedContext, options, { control, description, shop, parts, signal });
+        const call = operationsAt(keyedContext, control);
+        const run = { context: keyedContext, options, control, call, description, shop, parts, signal };
+        const runReport = await runAll(run);
         // A served shop ends with this block.
-        if (shop.server !== undefined) await awaitHeldEvents(context, control, signal);
+        if (shop.server !== undefined) await awaitHeldEvents(run);
         return runReport;
       };
       return withStoreKey(context, control, { timeoutMs, signal, act });
@@ -213,9 +200,8 @@ const MAX_HELD_EVENTS_WAIT_MS = 5000;
 const CHECK_PAUSE_MS = 200;
 
 /** Waits until a served shop has the held events, so that none is sent to its port after the shop has ended. */
-async function awaitHeldEvents(context: Context, control: ControlTarget, signal: AbortSignal): Promise<void> {
-  const listCall = { name: "listDeliveries", body: { state: "due", limit: 1 } } as const;
-  await poll(context.world, () => callAt(context, control, listCall), {
+async function awaitHeldEvents({ context: { world }, call, signal }: Run): Promise<void> {
+  await poll(world, () => call({ name: "listDeliveries", body: { state: "due", limit: 1 } }), {
     isEnough: ({ deliveries }) => deliveries.length === 0,
     waitMs: MAX_HELD_EVENTS_WAIT_MS,
     firstPauseMs: CHECK_PAUSE_MS,
@@ -224,33 +210,32 @@ async function awaitHeldEvents(context: Context, control: ControlTarget, signal:
 }
 
 type Run = {
+  readonly context: Context;
+  readonly options: RunOptions;
   readonly control: ControlTarget;
+  readonly call: CallOperation;
   readonly description: ShopDescription;
   readonly shop: BoundShop;
   readonly parts: ReadonlySet<Part>;
   readonly signal: AbortSignal;
 };
 
-async function runAll(context: Context, options: RunOptions, run: Run): Promise<RunReport> {
+async function runAll(run: Run): Promise<RunReport> {
+  const { context, options, control, call, shop, signal } = run;
   const { world, printer } = context;
-  const { control, description, shop, signal } = run;
   const seed = options.seed ?? world.freshId().slice(-8);
-  const source = shop.create === undefined ? await createOrderSource(context, options, control) : undefined;
-  await refuseHeldEndpoint(context, control);
-  const { dialect } = await callAt(context, control, { name: "storeSummary", body: undefined });
-  const orderIds = await createOrderIdGenerator(context, control, seed);
+  const orders =
+    shop.create === undefined
+      ? await createOrderSource(context, options, control)
+      : ({ setsIds: usesId(shop.create) ? true : undefined } as const);
+  await refuseHeldEndpoint(call);
+  const { dialect } = await call({ name: "storeSummary", body: undefined });
   const plainBench = createBench({
     world,
     target: control,
-    call: operationsAt(context, control),
-    shop: {
-      ...shop,
-      takeOrder: source?.take,
-      kinds: source?.kinds,
-      setsIds: (source === undefined ? usesId(shop.create) : source.kinds !== undefined) ? true : undefined,
-      commandTimeoutMs: options.commandTimeout,
-    },
-    ...orderIds,
+    call,
+    shop: { ...shop, ...orders, commandTimeoutMs: options.commandTimeout },
+    ...(await createOrderIdGenerator(call, seed)),
     signal,
     dialect,
   });
@@ -267,23 +252,22 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
     seed,
     budgetMs: options.budget ?? budgetOf(plainPurchase?.recording),
     rerunLine: (addedOptions: string) => rerunLine(world, addedOptions),
-    missingFields:
-      plainPurchase === undefined ? [] : missingFields(description, { shop, options, plainPurchase }),
-    isInterrupted: false,
+    missingFields: plainPurchase === undefined ? [] : missingFields(run, plainPurchase),
+    isInterrupted: plainPurchase === undefined,
   };
   if (plainPurchase?.verdict.state !== "held") {
     const isFullRun = options.only === undefined;
     const records = isFullRun
-      ? await recordPlainPurchase(context, { ...run, ...baseReport, bench: plainBench }, firstHistory)
+      ? await recordPlainPurchase({ ...run, ...baseReport, bench: plainBench }, firstHistory)
       : [];
-    return { ...baseReport, isInterrupted: plainPurchase === undefined, histories: [firstHistory], records };
+    return { ...baseReport, histories: [firstHistory], records };
   }
   const lease = { drill: "duplicates", timeoutMs: baseReport.budgetMs + LEASE_MARGIN_MS, signal } as const;
   return underLease(context, control, lease, ({ id: leaseId, storeId }) => {
-    const call = operationsAt(context, { ...control, leaseId });
-    const bench: Bench = { ...plainBench, call, recording: plainPurchase.recording, leaseId };
+    const leaseCall = operationsAt(context, { ...control, leaseId });
+    const bench = { ...plainBench, call: leaseCall, recording: plainPurchase.recording, leaseId };
     const deadline = startedAt + baseReport.budgetMs;
-    return judgeUnderLease(context, options, {
+    return judgeUnderLease({
       ...run,
       bench,
       storeId,
@@ -314,8 +298,8 @@ function createJudgedReporter({ world, printer }: Context, startedAt: number): L
 }
 
 /** Whether a create uses a given order_id. A page without {order_id} creates another order each time. */
-function usesId(create: BoundShop["create"]): boolean {
-  if (create === undefined || !("url" in create)) return true;
+function usesId(create: CreateMethod): boolean {
+  if (!("url" in create)) return true;
   return [create.url, ...Object.values(create.form)].some((text) => text.includes("{order_id}"));
 }
 
@@ -330,15 +314,13 @@ type LeasedRun = Run & {
   readonly deadline: number;
 };
 
-async function judgeUnderLease(context: Context, options: RunOptions, run: LeasedRun): Promise<RunReport> {
-  const { printer } = context;
-  const { plainPurchase, parts, baseReport, onJudged, deadline, signal } = run;
+async function judgeUnderLease(run: LeasedRun): Promise<RunReport> {
+  const { options, plainPurchase, parts, baseReport, onJudged, deadline, signal } = run;
+  const { printer } = run.context;
   const mayRestart = run.bench.shop.restart !== undefined && parts.has("duplicates");
-  const repetition = mayRestart
-    ? raceWithAbort(signal, refusesAgain(run.bench, plainPurchase.purchase))
-    : undefined;
-  const recording = { ...plainPurchase.recording, refusesAgain: (await repetition) === true };
-  const bench = { ...run.bench, recording };
+  const refusesRepeat =
+    mayRestart && (await raceWithAbort(signal, refusesAgain(run.bench, plainPurchase.purchase))) === true;
+  const bench = { ...run.bench, recording: { ...plainPurchase.recording, refusesAgain: refusesRepeat } };
   const names = options.only === undefined ? undefined : new Set(options.only);
   const historyParts = new Set([...parts].filter((part): part is History["part"] => part !== "webhook"));
   const isQuick = options.quick === true;
@@ -351,10 +333,10 @@ async function judgeUnderLease(context: Context, options: RunOptions, run: Lease
   const shouldDrill =
     names === undefined && parts.has("webhook") && plainPurchase.recording.isWithoutEvents !== true;
   const isDrillFirst = plainPurchase.recording.answerMs < QUICK_ANSWER_MS;
-  if (shouldDrill && isDrillFirst) webhookRecords.push(...(await drillWebhooks(context, run)));
+  if (shouldDrill && isDrillFirst) webhookRecords.push(...(await drillWebhooks(run)));
   const playedHistories = [run.firstHistory, ...(await runHistories(bench, plan))];
   if (shouldDrill && !isDrillFirst && !playedHistories.some(leftShopStuck))
-    webhookRecords.push(...(await drillWebhooks(context, run)));
+    webhookRecords.push(...(await drillWebhooks(run)));
   const waitsForLateWork = names === undefined && !isQuick && parts.has("browser_return");
   const finalHistories = await judgeAgain(
     bench,
@@ -372,20 +354,18 @@ async function judgeUnderLease(context: Context, options: RunOptions, run: Lease
   const isInterrupted = signal.aborted;
   const records =
     names === undefined
-      ? await recordParts(context, { ...run, ...baseReport, isDone: !isInterrupted }, histories)
+      ? await recordParts({ ...run, ...baseReport, isDone: !isInterrupted }, histories)
       : [];
   return { ...baseReport, isInterrupted, histories, records: [...records, ...webhookRecords] };
 }
 
 /** Sends the forms to each receiver and records the results; no records if interrupted. */
-async function drillWebhooks(
-  context: Context,
-  { control, description, bench, storeId, signal, deadline }: LeasedRun,
-): Promise<readonly PartRecord[]> {
+async function drillWebhooks(run: LeasedRun): Promise<readonly PartRecord[]> {
+  const { context, control, call, description, bench, storeId, signal, deadline } = run;
   const { printer } = context;
   printer.info("forged and genuine webhooks");
   const mayRun = (): boolean => findEndReason(bench, { deadline }) === undefined;
-  const endpointId = await findEndpointId(context, control, description);
+  const endpointId = await findEndpointId(call, description);
   const receiverRequest = { leaseId: bench.leaseId, storeId, endpointId, hasOrder: true, mayRun };
   const results = await raceWithAbort(signal, judgeReceivers(context, control, receiverRequest));
   if (results === undefined) return [];
@@ -398,12 +378,8 @@ async function drillWebhooks(
 
 /** The missing fields of the description without which something is not judged. */
 function missingFields(
-  { restart, serve }: ShopDescription,
-  {
-    shop,
-    options,
-    plainPurchase,
-  }: { readonly shop: BoundShop; readonly options: RunOptions; readonly plainPurchase: PlainPurchase },
+  { description: { restart, serve }, shop, options }: Run,
+  plainPurchase: PlainPurchase,
 ): readonly MissingField[] {
   const { shownOrder } = plainPurchase;
   const isMissing = {

@@ -12,7 +12,7 @@ import type { Context } from "../command.ts";
 import { EXIT, Refused, refuseUsage, unwrap } from "../problem.ts";
 import { confirm } from "../prompts.ts";
 import { readInput } from "../input.ts";
-import { patternOf, type ShopOptions } from "./options.ts";
+import type { ShopOptions } from "./options.ts";
 
 const COMMAND_FIELDS = ["create", "orderViewCommand", "serve", "restart"] as const;
 type CommandField = (typeof COMMAND_FIELDS)[number];
@@ -23,7 +23,25 @@ export async function describeShop(
   options: ShopOptions,
   usedCommands: readonly CommandField[] = COMMAND_FIELDS,
 ): Promise<ShopDescription> {
-  return describeSection(context, await readSection(context, options, usedCommands), options);
+  const loadedConfig = unwrap(await loadConfig(context.world, {}));
+  const shop = loadedConfig?.config.shop;
+  if (loadedConfig === undefined || shop === undefined) return describeSection(context, {}, options);
+  const { path } = loadedConfig;
+  const commands = COMMAND_FIELDS.flatMap((name) => {
+    const line = shop[name];
+    return typeof line === "string" ? [checkedCommand(path, name, line)] : [];
+  });
+  // A command that an option replaces does not run, but the confirmation covers all commands of the section.
+  if (usedCommands.some((name) => typeof shop[name] === "string" && options[name] === undefined))
+    await trustSection(context, options, { path, shop, commands });
+  return describeSection(context, shop, options);
+}
+
+/** A command of the section, for its confirmation. Refuses a command with a placeholder. */
+function checkedCommand(path: string, name: ShopField, line: string): string {
+  const result = parseCommandLine(line);
+  if (result.ok) return `${snakeCase(name)}: ${line}`;
+  throw refuseUsage(`${printable(path)}: shop.${snakeCase(name)}: ${result.refusal.message}`, "correct it");
 }
 
 /** The fields that are options of the same name. */
@@ -40,50 +58,22 @@ export async function describeSection(
   return {
     ...section,
     ...(hasViewOption && { orderView: undefined, orderViewCommand: undefined }),
-    paidWhen: patternOf(paidWhen),
-    orderIdOf: patternOf(orderIdOf),
+    paidWhen: paidWhen === undefined ? undefined : new RegExp(paidWhen),
+    orderIdOf: orderIdOf === undefined ? undefined : new RegExp(orderIdOf),
     ...Object.fromEntries(fields),
     cookie: await readCookie(context, options, cookie?.env),
   };
 }
 
-async function readSection(
-  context: Context,
-  options: ShopOptions,
-  usedCommands: readonly CommandField[],
-): Promise<ShopSection> {
-  const loadedConfig = unwrap(await loadConfig(context.world, {}));
-  const shop = loadedConfig?.config.shop;
-  if (loadedConfig === undefined || shop === undefined) return {};
-  const lines = COMMAND_FIELDS.flatMap((name): readonly (readonly [typeof name, string])[] => {
-    const line = shop[name];
-    return typeof line === "string" ? [[name, line]] : [];
-  });
-  for (const [name, line] of lines) checkCommand(loadedConfig.path, name, line);
-  // A command that an option replaces does not run, but the confirmation covers all commands of the section.
-  const commands = lines.map(([name, line]) => `${snakeCase(name)}: ${line}`);
-  if (lines.some(([name]) => usedCommands.includes(name) && options[name] === undefined))
-    await trustSection(context, options, { path: loadedConfig.path, shop, commands });
-  return shop;
-}
-
-function checkCommand(path: string, name: ShopField, line: string): void {
-  const result = parseCommandLine(line);
-  if (!result.ok)
-    throw refuseUsage(`${printable(path)}: shop.${snakeCase(name)}: ${result.refusal.message}`, "correct it");
-}
-
 const TRUST_FILE = "trusted-shops.json";
+
+type FileSection = { readonly path: string; readonly shop: ShopSection };
 
 /** Asks once for each section: folder and hash of the section are kept with the person's settings. */
 async function trustSection(
   { world, printer }: Context,
   { trustConfig }: ShopOptions,
-  {
-    path,
-    shop,
-    commands,
-  }: { readonly path: string; readonly shop: ShopSection; readonly commands: readonly string[] },
+  { path, shop, commands }: FileSection & { readonly commands: readonly string[] },
 ): Promise<void> {
   if (trustConfig === true) return;
   const folder = world.settingsFolder();
@@ -99,16 +89,16 @@ async function trustSection(
   const commandsText = commands.map((line) => `  ${printable(line)}`).join("\n");
   printer.info(`${printable(path)} would run:\n${commandsText}`);
   await confirm(world, "Run these commands now and later, as long as the section does not change?");
-  keepTrust(world, path, shop);
+  keepTrust(world, { path, shop });
 }
 
 /** Keeps the confirmation of a section that the person has just written. */
 export async function trustWrittenSection({ world }: Context): Promise<void> {
-  const loadedConfig = unwrap(await loadConfig(world, {}));
-  if (loadedConfig?.config.shop !== undefined) keepTrust(world, loadedConfig.path, loadedConfig.config.shop);
+  const { path, config } = unwrap(await loadConfig(world, {})) ?? {};
+  if (path !== undefined && config?.shop !== undefined) keepTrust(world, { path, shop: config.shop });
 }
 
-function keepTrust(world: Context["world"], path: string, shop: ShopSection): void {
+function keepTrust(world: Context["world"], { path, shop }: FileSection): void {
   const folder = world.settingsFolder();
   if (folder === undefined) return;
   const trustPath = join(folder, TRUST_FILE);
@@ -131,11 +121,10 @@ async function readCookie(
   { cookieFile }: ShopOptions,
   variable: string | undefined,
 ): Promise<string | undefined> {
-  const text =
-    cookieFile === undefined
-      ? variable && world.env[variable]
-      : Buffer.from(await readInput(world, cookieFile, "--cookie-file")).toString("utf8");
-  if (variable !== undefined && cookieFile === undefined && (text === undefined || text === ""))
+  let text = variable && world.env[variable];
+  if (cookieFile !== undefined)
+    text = Buffer.from(await readInput(world, cookieFile, "--cookie-file")).toString("utf8");
+  else if (variable !== undefined && (text === undefined || text === ""))
     throw refuseUsage(
       `the variable ${variable} of cookie in the shop section is not set`,
       `export ${variable}`,

@@ -2,7 +2,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import type { JudgedShop } from "../../client/judge/bench.ts";
 import { shopOf, type ShopDescription } from "../../client/judge/description.ts";
 import { fillAddress, parseShopTarget, sendLocally } from "../../client/judge/view.ts";
-import { ShopFailure, startShop } from "../../client/judge/served-shop.ts";
+import { ShopFailure, startShop, type ServedShop } from "../../client/judge/served-shop.ts";
 import { runMerchantCommand } from "../../client/merchant-command.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
@@ -40,8 +40,8 @@ export async function bindShop(context: Context, binding: Binding): Promise<Boun
       next: "checkout shop init describes your shop; or add --order-view URL, or --order-view-command CMD, and --paid-when REGEX",
     });
   const servedShop = await serveShop(context, { ...binding, accessEnv });
-  const base = servedShop === undefined ? description.endpoint : servedShop.origin;
-  const env = { ...accessEnv, ...(servedShop === undefined ? {} : { PORT: String(servedShop.port) }) };
+  const base = servedShop === undefined ? description.endpoint : originOf(servedShop);
+  const env = { ...accessEnv, ...(servedShop && { PORT: String(servedShop.port) }) };
   const shop = shopOf(description, env, (flag, text) => resolveAddress(control, { flag, text, base }));
   return {
     ...shop,
@@ -69,7 +69,9 @@ function resolveAddress(
   return url;
 }
 
-type ServedShop = Awaited<ReturnType<typeof startShop>> & { readonly origin: string };
+function originOf({ port }: Pick<ServedShop, "port">): string {
+  return `http://127.0.0.1:${port}`;
+}
 
 /** Starts the shop on the port of its endpoint in the store, otherwise on a free port, and registers the endpoint. */
 async function serveShop(
@@ -86,23 +88,20 @@ async function serveShop(
   );
   const { signingSecret } = await callAt(context, control, { name: "storeAccess", body: undefined });
   const env = { ...accessEnv, CHECKOUT_SIGNING_SECRET: signingSecret };
-  const command = { commandLine: serve, receiverPath: path };
   /** Whether the shop has no page for webhooks: without a described endpoint, it may have none. */
   const hasNoPage = async (url: string): Promise<boolean> => {
     const answer = await sendLocally(context.world, control, { method: "POST", url, headers: {}, signal });
     return answer.ok && answer.status === 404;
   };
-  const port = ownEndpoint === undefined ? undefined : Number(new URL(ownEndpoint.url).port);
+  const ownPort = ownEndpoint && Number(new URL(ownEndpoint.url).port);
   try {
-    const shop = await startShop({ world: context.world, signal }, command, {
-      env,
-      kills: [],
-      ...(port && { port }),
-    });
-    const origin = `http://127.0.0.1:${shop.port}`;
-    if (ownEndpoint !== undefined) return { ...shop, origin };
-    if (description.endpoint === undefined && (await hasNoPage(`${origin}${path}`)))
-      return { ...shop, origin };
+    const shop = await startShop(
+      { world: context.world, signal },
+      // An address without a port is no address of a served shop.
+      { commandLine: serve, receiverPath: path, env, port: ownPort === 0 ? undefined : ownPort },
+    );
+    if (ownEndpoint !== undefined) return shop;
+    if (description.endpoint === undefined && (await hasNoPage(`${originOf(shop)}${path}`))) return shop;
     const body = { url: shop.receiverUrl };
     const { id } = await callAt(context, control, { name: "addEndpoint", body });
     const stop = async (): Promise<void> => {
@@ -110,7 +109,7 @@ async function serveShop(
       const removeCall = { name: "setEndpointState", id, body: { action: "remove" } } as const;
       if (isTrial === true) await catchRefusal(callAt(context, control, removeCall));
     };
-    return { ...shop, origin, stop };
+    return { ...shop, stop };
   } catch (error) {
     if (!(error instanceof ShopFailure)) throw error;
     throw refuseUsage(`--serve: ${error.message}`, "the command must listen on the port in PORT");

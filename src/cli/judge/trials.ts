@@ -21,7 +21,7 @@ import { operationsAt } from "../target/call.ts";
 import { runWithSpinner } from "../request/exchange.ts";
 import { createOrderIdGenerator } from "./orders.ts";
 import type { ShopDescription } from "../../client/judge/description.ts";
-import { bindShop, type BoundShop } from "./shop.ts";
+import { bindShop } from "./shop.ts";
 
 export type Trial = {
   readonly field: ShopField;
@@ -50,32 +50,29 @@ export function tryShop(
   const { world } = context;
   return runWithSpinner(context, async ({ signal }) => {
     await using shop = await bindShop(context, { control, description, readsOrders, isTrial: true, signal });
-    const { newId } = await createOrderIdGenerator(context, control, world.freshId());
     const call = operationsAt(context, control);
+    const { newId } = await createOrderIdGenerator(call, world.freshId());
     const bench = createBench({ world, target: control, call, shop, newId, signal });
     const purchase = createPurchase(bench.newId());
-    const trials = [...tryServe(description), ...(await tryCreate(bench, purchase))];
+    const trials = await tryCreate(bench, purchase);
+    // A served shop listens once it is bound.
+    if (description.serve !== undefined)
+      trials.unshift({ field: "serve", ok: true, text: "your shop listens on the port in PORT" });
     if (shop.view === undefined || trials.some(({ ok }) => !ok)) return trials;
     trials.push(...(await tryView(bench, purchase, readsOrders)));
     if (shop.returnUrl !== undefined && purchase.checkouts.length > 0)
       trials.push(await tryReturn(bench, purchase, shop.returnUrl));
-    if (description.restart !== undefined && shop.restart !== undefined)
-      trials.push(await tryRestart(shop.restart));
-    return trials;
+    if (description.restart === undefined || shop.restart === undefined) return trials;
+    const { ok, refusal } = await catchRefusal(shop.restart());
+    const text = ok ? "the restart command ended with 0" : refusal.message;
+    return [...trials, { field: "restart", ok, text }];
   });
 }
 
-/** A served shop listens once it is bound. */
-function tryServe({ serve }: ShopDescription): readonly Trial[] {
-  return serve === undefined
-    ? []
-    : [{ field: "serve", ok: true, text: "your shop listens on the port in PORT" }];
-}
-
-async function tryCreate(bench: Bench, purchase: Purchase): Promise<readonly Trial[]> {
+async function tryCreate(bench: Bench, purchase: Purchase): Promise<Trial[]> {
   const { create, orderIdOf } = bench.shop;
   if (create === undefined) return [];
-  const [run] = await createOrders(bench, purchase, { times: 1 });
+  const [run] = await createOrders(bench, purchase);
   const [order] = purchase.checkouts;
   const gotText = run === undefined ? "it did not run" : englishOf(run.got);
   if (order === undefined) return [{ field: "create", ok: false, text: `create made no order: ${gotText}` }];
@@ -89,33 +86,29 @@ async function tryCreate(bench: Bench, purchase: Purchase): Promise<readonly Tri
 
 /** `readsOrders`: refuses a view that does not show whether an order is paid. */
 async function tryView(bench: Bench, purchase: Purchase, readsOrders: boolean): Promise<readonly Trial[]> {
-  const checkout = viewedCheckout(purchase);
   const { order, got, isMissing, text } = await awaitNewOrder(bench, purchase);
-  const viewName = `the view of ${checkout.orderId}`;
-  const isWithoutPattern = order === null && text !== "";
-  if (order === null && !isWithoutPattern)
-    return [{ field: "orderView", ok: false, text: `${viewName} cannot be read: ${englishOf(got)}` }];
+  const viewName = `the view of ${viewedCheckout(bench, purchase).orderId}`;
+  const failedTrial = (fault: string): readonly Trial[] => [
+    { field: "orderView", ok: false, text: `${viewName} ${fault}` },
+  ];
+  // A reading with a text, but without an order, lacks only a pattern.
+  if (order === null && text === "") return failedTrial(`cannot be read: ${englishOf(got)}`);
   if (isMissing && purchase.checkouts.length > 0)
-    return [
-      { field: "orderView", ok: false, text: `${viewName} answers 404 for an order that your shop created` },
-    ];
+    return failedTrial("answers 404 for an order that your shop created");
   const isJson = isRecord(parseJson(text));
-  const kind = isJson ? "JSON" : "a page or a text";
-  const trial: Trial = {
-    field: "orderView",
-    ok: true,
-    text: `${viewName} is ${kind}: ${englishOf(got)}`,
-    isJson,
-  };
+  const viewText = `${viewName} is ${isJson ? "JSON" : "a page or a text"}: ${englishOf(got)}`;
+  const trial: Trial = { field: "orderView", ok: true, text: viewText, isJson };
   if (order === null) {
     const fault = `${viewName} has no field "paid": paid_when must be a pattern that matches a paid order`;
     return [trial, ...(readsOrders ? [{ field: "paidWhen", ok: false, text: fault } as const] : [])];
   }
   const shownState = order.paid ? "paid, but nobody has paid: correct paid_when" : "unpaid";
-  const fieldTrial = (field: ShopField, value: number | null, noneText: string): Trial =>
-    value === null
-      ? { field, ok: true, lacksField: true, text: `${field}: ${noneText}` }
-      : { field, ok: true, text: `${field}: ${value}` };
+  const fieldTrial = (field: ShopField, value: number | null, noneText: string): Trial => ({
+    field,
+    ok: true,
+    lacksField: value === null,
+    text: `${field}: ${value ?? noneText}`,
+  });
   return [
     trial,
     { field: "paidWhen", ok: !order.paid, text: `${viewName} shows ${shownState}` },
@@ -126,14 +119,7 @@ async function tryView(bench: Bench, purchase: Purchase, readsOrders: boolean): 
 
 async function tryReturn(bench: Bench, purchase: Purchase, page: string): Promise<Trial> {
   const { cookies } = purchase;
-  const checkout = viewedCheckout(purchase);
+  const checkout = viewedCheckout(bench, purchase);
   const { hasArrived, got } = await openReturnPage(bench, { page, checkout, session: checkout.id, cookies });
-  const text = `the return page answered ${englishOf(got)}`;
-  return { field: "returnUrl", ok: hasArrived, text };
-}
-
-async function tryRestart(restart: NonNullable<BoundShop["restart"]>): Promise<Trial> {
-  const outcome = await catchRefusal(restart());
-  const text = outcome.ok ? "the restart command ended with 0" : outcome.refusal.message;
-  return { field: "restart", ok: outcome.ok, text };
+  return { field: "returnUrl", ok: hasArrived, text: `the return page answered ${englishOf(got)}` };
 }

@@ -1,6 +1,6 @@
 // `checkout checklist run webhooks`: the part on forged and genuine webhooks, also without a description of the shop.
 import type { AnswerOf } from "../../core/control/operations.ts";
-import type { ControlTarget } from "../../client/control/control.ts";
+import type { CallOperation, ControlTarget } from "../../client/control/control.ts";
 import { postOf } from "../../client/judge/events.ts";
 import { sendForms } from "../../client/judge/forms/forms.ts";
 import { findReceivers, type FoundReceiver } from "../../client/judge/forms/receivers.ts";
@@ -33,8 +33,7 @@ type WebhookOptions = CommonOptions & {
 };
 
 /** The results of the forms for one receiver; `record` is undefined if no result was recorded. */
-type JudgedReceiver = {
-  readonly receiver: Pick<FoundReceiver, "endpointId" | "url" | "checkout" | "now">;
+type JudgedReceiver = Pick<FoundReceiver, "endpointId" | "url" | "checkout" | "now"> & {
   readonly verdict: DrillVerdict;
   readonly steps: readonly DrillStep[];
   readonly subject: string;
@@ -87,25 +86,22 @@ async function runWebhooks(context: Context, options: WebhookOptions): Promise<n
   const control = await controlTarget(context);
   const shop = unwrap(await loadConfig(context.world, {}))?.config.shop ?? {};
   const { orderView = shop.orderView ?? shop.orderViewCommand } = options;
-  const endpointId = options.endpoint ?? (await findEndpointId(context, control, shop));
+  const endpointId = options.endpoint ?? (await findEndpointId(operationsAt(context, control), shop));
   const results = await runWithSpinner(context, ({ signal }) => {
     const lease = { drill: "duplicates", timeoutMs: TIMEOUT_MS, signal } as const;
     return underLease(context, control, lease, async ({ id: leaseId, storeId }) => {
       const mayRun = (): boolean => !signal.aborted;
-      const drillRequest = { leaseId, storeId, endpointId, hasOrder: orderView !== undefined, mayRun };
-      const receivers = await judgeReceivers(context, control, drillRequest);
+      const hasOrder = orderView !== undefined;
+      const request = { leaseId, storeId, endpointId, hasOrder, mayRun };
+      const receivers = await judgeReceivers(context, control, request);
       if (signal.aborted) throw new Refused(interruptedProblem());
       return receivers;
     });
   });
   const verdict = worstVerdict(results.map((result) => result.verdict));
   const layout = { ...context.printer, showsAll: options.all === true };
-  const drillOutput = output("webhook_drill", {
-    verdict,
-    passed: verdict === "passed",
-    drills: results.map(drillJson),
-  });
-  await context.printer.result(drillOutput, async () =>
+  const json = { verdict, passed: verdict === "passed", drills: results.map(drillJson) };
+  await context.printer.result(output("webhook_drill", json), async () =>
     (await Promise.all(results.map((result) => resultText(result, orderView, layout)))).join("\n\n"),
   );
   return EXIT_OF_VERDICT[verdict];
@@ -113,12 +109,11 @@ async function runWebhooks(context: Context, options: WebhookOptions): Promise<n
 
 /** The id of the described endpoint in the store; undefined for all endpoints. */
 export async function findEndpointId(
-  context: Context,
-  control: ControlTarget,
+  call: CallOperation,
   { endpoint, serve }: Pick<ShopSection, "endpoint" | "serve">,
 ): Promise<string | undefined> {
   if (endpoint === undefined || serve !== undefined) return undefined;
-  const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
+  const { endpoints } = await call({ name: "listEndpoints", body: undefined });
   const namedEndpoint = endpoints.find(({ url, id }) => url === endpoint || id === endpoint);
   if (namedEndpoint !== undefined) return namedEndpoint.id;
   throw refuseUsage(
@@ -127,38 +122,31 @@ export async function findEndpointId(
   );
 }
 
+/** The endpoint whose forms are sent; undefined: all receivers. `hasOrder`: whether events of an order are also sent. */
+type FormsRequest = {
+  readonly leaseId: string;
+  readonly storeId: string;
+  readonly endpointId: string | undefined;
+  readonly hasOrder: boolean;
+  readonly mayRun: () => boolean;
+};
+
 /** Sends the forms to each receiver under a lease, and records the result of each receiver. */
 export async function judgeReceivers(
   context: Context,
   control: ControlTarget,
-  {
-    leaseId,
-    storeId,
-    mayRun,
-    ...receiverFilter
-  }: Parameters<typeof findReceivers>[1] & {
-    readonly leaseId: string;
-    readonly storeId: string;
-    readonly mayRun: () => boolean;
-  },
+  request: FormsRequest,
 ): Promise<readonly JudgedReceiver[]> {
-  const { world } = context;
   const call = operationsAt(context, control, { not_found: SHOW_ENDPOINTS_HINT });
-  const receivers = await findReceivers(call, receiverFilter, { storeId, realNow: world.now() });
-  if (receivers.length === 0) throw refuseWithoutReceiver(receiverFilter.endpointId);
-  return Promise.all(
-    receivers.map((receiver) => judgeReceiver(context, control, { receiver, leaseId, mayRun })),
-  );
+  const receivers = await findReceivers(call, request, context.world);
+  if (receivers.length === 0) throw refuseWithoutReceiver(request.endpointId);
+  return Promise.all(receivers.map((receiver) => judgeReceiver(context, control, { ...request, receiver })));
 }
 
 async function judgeReceiver(
   context: Context,
   control: ControlTarget,
-  {
-    receiver,
-    leaseId,
-    mayRun,
-  }: { readonly receiver: FoundReceiver; readonly leaseId: string; readonly mayRun: () => boolean },
+  { receiver, leaseId, mayRun }: FormsRequest & { readonly receiver: FoundReceiver },
 ): Promise<JudgedReceiver> {
   const { world } = context;
   const { endpointId, secret, checkout, now } = receiver;
@@ -188,7 +176,7 @@ async function judgeReceiver(
   const caseNames = isUnknown ? sentForms.results.map(({ name }) => name) : sentForms.caseNames;
   const steps = drillSteps({ ...sentForms, caseNames }, receiver);
   const subject = webhookSubject({ id: endpointId, url }, secret);
-  const webhookRecord = { receiver: { endpointId, url, checkout, now }, subject, steps, leftOutCount };
+  const webhookRecord = { endpointId, url, checkout, now, subject, steps, leftOutCount };
   // An unknown result does not replace the last recorded result.
   if (isUnknown) return { ...webhookRecord, verdict: "unknown", record: undefined };
   const body = { kind: "webhook", subject, steps } as const;
@@ -197,23 +185,15 @@ async function judgeReceiver(
 }
 
 function refuseWithoutReceiver(endpointId: string | undefined): Refused {
-  if (endpointId !== undefined)
-    return new Refused({
-      exitCode: EXIT.failed,
-      code: "not_found",
-      message: `there is no endpoint ${endpointId}`,
-      next: SHOW_ENDPOINTS_HINT,
-    });
-  return new Refused({
-    exitCode: EXIT.conflict,
-    code: "state_conflict",
-    message: "no enabled endpoint has its own address, so there is nothing to drill",
-    next: ADD_ENDPOINT_HINT,
-  });
+  if (endpointId !== undefined) {
+    const message = `there is no endpoint ${endpointId}`;
+    return new Refused({ exitCode: EXIT.failed, code: "not_found", message, next: SHOW_ENDPOINTS_HINT });
+  }
+  const message = "no enabled endpoint has its own address, so there is nothing to drill";
+  return new Refused({ exitCode: EXIT.conflict, code: "state_conflict", message, next: ADD_ENDPOINT_HINT });
 }
 
-function drillJson({ receiver, verdict, steps, subject, record }: JudgedReceiver) {
-  const { endpointId, url, checkout, now } = receiver;
+function drillJson({ endpointId, url, checkout, now, verdict, steps, subject, record }: JudgedReceiver) {
   return {
     id: record?.id ?? null,
     kind: "webhook" as const,
@@ -229,7 +209,7 @@ function drillJson({ receiver, verdict, steps, subject, record }: JudgedReceiver
 }
 
 async function resultText(
-  { receiver: { url, checkout }, verdict, steps }: JudgedReceiver,
+  { url, checkout, verdict, steps }: JudgedReceiver,
   orderView: string | undefined,
   layout: DrillLayout,
 ): Promise<string> {

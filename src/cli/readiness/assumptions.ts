@@ -14,8 +14,6 @@ import { output } from "../output/output.ts";
 
 type AssumptionsOptions = CommonOptions & { readonly used?: boolean };
 
-const NO_USE_TEXT = "your integration has not relied on any assumption yet";
-
 export function registerAssumptions(group: Group): void {
   register<AssumptionsOptions>(group, {
     name: "assumptions",
@@ -30,12 +28,12 @@ export function registerAssumptions(group: Group): void {
           calibration: readProjectCalibration(context) ?? null,
         }),
       text: (answer, { style }, { options, context }) => {
-        const assumptions = selectAssumptions(answer, options);
         const record = readProjectCalibration(context);
-        const assumptionTexts = assumptions.map((assumption) =>
-          assumptionLines(assumption, { style, record, now: context.world.now() }),
-        );
-        return assumptionTexts.length === 0 ? NO_USE_TEXT : assumptionTexts.join("\n");
+        const lineOptions = { style, record, now: context.world.now() };
+        const texts = selectAssumptions(answer, options).map((item) => assumptionLines(item, lineOptions));
+        return texts.length === 0
+          ? "your integration has not relied on any assumption yet"
+          : texts.join("\n");
       },
     }),
   });
@@ -48,7 +46,8 @@ function selectAssumptions({ assumptions }: AnswerOf<"assumptions">, { used }: A
 type LineOptions = { readonly style: Style; readonly record: Calibration | undefined; readonly now: number };
 
 /** The title, the choice and its setting, whether it was relied on, and a calibration's verdict with its age. */
-function assumptionLines(assumption: AssumptionEntry, { style, record, now }: LineOptions): string {
+function assumptionLines(assumption: AssumptionEntry, lineOptions: LineOptions): string {
+  const { style, record } = lineOptions;
   const { decision, title, chosen, setting, inEffect = [] } = assumption;
   const mark = assumption.reliedOn === null ? " " : style.green("✓");
   return [
@@ -57,19 +56,15 @@ function assumptionLines(assumption: AssumptionEntry, { style, record, now }: Li
     ...(setting === null ? [] : [`      ${style.dim(`setting: ${setting}`)}`]),
     ...(inEffect.length === 0 ? [] : [`      in effect: ${printable(inEffect.join(", "))}`]),
     `      ${style.dim(relianceText(assumption))}`,
-    ...(record === undefined ? [] : [`      ${calibrationLine(record, { decision, style, now })}`]),
+    ...(record === undefined ? [] : [`      ${calibrationLine(record, decision, lineOptions)}`]),
   ].join("\n");
 }
 
-function calibrationLine(
-  record: Calibration,
-  { decision, style, now }: Pick<AssumptionEntry, "decision"> & Pick<LineOptions, "style" | "now">,
-): string {
-  const { service } = record;
+function calibrationLine(record: Calibration, decision: number, { style, now }: LineOptions): string {
+  const service = printable(record.service);
   const verdict = verdictOn(record, decision);
-  const age = spanText(calibrationAgeMs(record, now), english);
-  if (verdict === "not_observed") return style.dim(`not observed at ${printable(service)}`);
-  const line = `${verdict} by ${printable(service)}, ${age} ago`;
+  if (verdict === "not_observed") return style.dim(`not observed at ${service}`);
+  const line = `${verdict} by ${service}, ${spanText(calibrationAgeMs(record, now), english)} ago`;
   return verdict === "contradicted" ? style.red(line) : style.dim(line);
 }
 

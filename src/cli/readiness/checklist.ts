@@ -1,8 +1,16 @@
+import { calibrationAgeMs } from "../../core/calibration/calibration.ts";
+import { isSameServer } from "../../core/loopback.ts";
+import { judgeService } from "../../core/readiness/other-service.ts";
 import { isReady, reportJson, type ChecklistReport } from "../../core/readiness/report.ts";
+import { quote, shellOf } from "../../core/shell/quote.ts";
+import { readProjectCalibration } from "../calibration/record.ts";
 import { CHECKLIST_ITEMS, ITEM_COUNT_WORD, type ItemName } from "../../core/readiness/names.ts";
 import { prepareJunitFile } from "../output/junit.ts";
+import { callAt } from "../target/call.ts";
+import { controlTarget, findSandbox } from "../target/control.ts";
+import { noteTarget } from "../target/notes.ts";
+import { resolveTarget } from "../target/resolve.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
-import { judgeReadiness } from "./judge.ts";
 import { checklistJunit, checklistMarkdown, checklistText } from "./text.ts";
 import {
   listOption,
@@ -13,8 +21,8 @@ import {
   type Group,
 } from "../command.ts";
 import { choiceParser } from "../parsers.ts";
-import { toSetting } from "../option-rules.ts";
-import { EXIT } from "../problem.ts";
+import { isTyped, toSetting } from "../option-rules.ts";
+import { catchRefusal, EXIT, refuseUsage } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 import { output } from "../output/output.ts";
 
@@ -79,7 +87,9 @@ async function runChecklist(context: Context, options: ChecklistOptions): Promis
   const junitFile = junit === undefined ? undefined : prepareJunitFile(world, junit);
   using stop = abortOnStop(world);
   const report = await judgeReadiness(context, options, stop.signal);
-  const shownReport = narrowReport(report, item);
+  // The verdict still counts all items: no single item makes a store ready.
+  const items = report.items.filter(({ name }) => item === undefined || item.includes(name));
+  const shownReport = { ...report, items };
   await printer.result(output("checklist", reportJson(shownReport)), () =>
     markdown === true ? checklistMarkdown(shownReport) : checklistText(shownReport, printer),
   );
@@ -87,9 +97,39 @@ async function runChecklist(context: Context, options: ChecklistOptions): Promis
   return isReady(report, { allowRisks }) ? EXIT.done : EXIT.notReady;
 }
 
-/** Keeps only the named items. The verdict still counts all items: no single item makes a store ready. */
-function narrowReport(report: ChecklistReport, names: readonly ItemName[] | undefined): ChecklistReport {
-  return names === undefined
-    ? report
-    : { ...report, items: report.items.filter(({ name }) => names.includes(name)) };
+/** Judges the folder's sandbox by facts, and a service by its calibration record: nothing is sent to the service. */
+async function judgeReadiness(
+  context: Context,
+  options: ServiceOptions,
+  signal: AbortSignal,
+): Promise<ChecklistReport> {
+  const { value: service } = resolveTarget(context).baseUrl;
+  if (options.baseUrl !== undefined && service !== null) {
+    const ownSandbox = catchRefusal(() => findSandbox(context)).value;
+    const isOwn = ownSandbox !== undefined && isSameServer(ownSandbox.origin, service);
+    if (!isOwn) return judgeOtherService(context, service);
+  }
+  const control = await controlTarget(context);
+  const answer = await callAt(context, control, { name: "checklist", body: undefined, signal });
+  const calibration = readCalibration(context);
+  return { ...answer, source: "sandbox", service: `${control.origin}/v1`, calibration };
+}
+
+function readCalibration(context: Context): ChecklistReport["calibration"] {
+  const record = readProjectCalibration(context);
+  return record === undefined ? null : { record, ageMs: calibrationAgeMs(record, context.world.now()) };
+}
+
+function judgeOtherService(context: Context, service: string): ChecklistReport {
+  const { world } = context;
+  noteTarget(context, service);
+  if (isTyped(world, "store")) {
+    const message =
+      "--store names a store of a sandbox; at another service, the API key determines the store";
+    throw refuseUsage(message, "leave it out, or leave out --base-url");
+  }
+  const calibration = readCalibration(context);
+  const record = calibration?.record.service === service ? calibration.record : undefined;
+  const report = judgeService(record, `checkout calibrate --base-url ${quote(service, shellOf(world.env))}`);
+  return { ...report, source: "service", service, storeId: null, calibration, judgedAt: world.now() };
 }

@@ -24,9 +24,7 @@ export async function drillLines(drillSteps: readonly DrillStep[], layout: Drill
   const steps = drillSteps.map(inEnglish);
   const failedSteps = steps.filter(({ passed }) => !passed);
   const passedSteps = steps.filter(({ passed }) => passed);
-  const causes = [...new Set(failedSteps.map(({ cause }) => cause))];
-  const groups = causes.map((cause) => {
-    const causeSteps = failedSteps.filter((step) => step.cause === cause);
+  const groups = [...Map.groupBy(failedSteps, ({ cause }) => cause)].map(([cause, causeSteps]) => {
     const shownSteps = causeSteps.slice(0, showsAll ? causeSteps.length : MAX_LISTED_STEPS);
     return { cause, shownSteps, hiddenCount: causeSteps.length - shownSteps.length };
   });
@@ -67,9 +65,9 @@ async function stepLines(steps: readonly ShownStep[], { style, width }: DrillLay
 }
 
 function noteLines(passedSteps: readonly ShownStep[], { style }: DrillLayout): string[] {
-  const notes = new Set(passedSteps.flatMap(({ cause }) => cause ?? []));
-  return [...notes].map((note) => {
-    const names = passedSteps.filter((step) => step.cause === note).map(({ name }) => titleOf(name));
+  return [...Map.groupBy(passedSteps, ({ cause }) => cause)].flatMap(([note, steps]) => {
+    if (note === null) return [];
+    const names = steps.map(({ name }) => titleOf(name));
     const namesText = names.length > MAX_LISTED_STEPS ? `${names.length} steps` : names.join("; ");
     return `  ${style.cyan("→")} ${printable(note)} ${style.dim(`(${printable(namesText)})`)}`;
   });

@@ -2,6 +2,7 @@
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
+import type { WatchedRun } from "../../core/judge/client.ts";
 import type { OrderName } from "../../core/judge/step.ts";
 import type { Observation, ObservedDelivery } from "../../core/judge/observation.ts";
 import type { SecretPlace } from "../../core/judge/secrets.ts";
@@ -12,7 +13,7 @@ import type { Dialect } from "../../core/shape/dialect.ts";
 import { containsSecret } from "../../core/text.ts";
 import { DELIVERY_DECISIONS, differencesText } from "../../core/webhook/dialect-differences.ts";
 import type { EventEntry } from "../../core/webhook/shapes.ts";
-import type { ShellResult, World } from "../../world.ts";
+import type { World } from "../../world.ts";
 import type { CallOperation, ControlTarget } from "../control/control.ts";
 import { commandResult, runMerchantCommand } from "../merchant-command.ts";
 import { createCookieJar, type CookieJar } from "./cookies.ts";
@@ -108,7 +109,7 @@ export function dialectFacts({ dialect }: Pick<Bench, "dialect">, isPlain: boole
 }
 
 /** The store of a search: its own store, or the store of a running shop, of which it uses one order and one endpoint. */
-export type SearchedStore = { readonly isOwn: boolean; readonly endpointId?: string };
+type SearchedStore = { readonly isOwn: boolean; readonly endpointId?: string };
 
 /** The results of the plain purchase: how this shop behaves, and how fast. */
 export type Recording = {
@@ -116,7 +117,6 @@ export type Recording = {
   readonly hasSameId: boolean;
   /** The text that the shop appends to the given order_id, such as `-1`. */
   readonly suffix: string;
-  readonly kind: CheckoutObject;
   /** Time until a payment was shown and booked, in milliseconds; later waits follow from it. */
   readonly bookingMs: number;
   /** Whether the shop's answer to a create contains the checkout's id, for example in its checkout_url. */
@@ -133,7 +133,6 @@ export type Recording = {
 export const NO_RECORDING: Recording = {
   hasSameId: false,
   suffix: "",
-  kind: "order",
   namesCheckout: false,
   bookingMs: 0,
   answerMs: 0,
@@ -145,11 +144,21 @@ export function createBench(
   givenParts: Pick<Bench, "world" | "target" | "call" | "shop" | "newId" | "signal"> & Partial<Bench>,
 ): Bench {
   const notes = { secretPlaces: new Set<SecretPlace>(), cartIds: new Map(), events: new Map() };
-  return { leaseId: "", recording: NO_RECORDING, runExclusive: createQueue(), notes, ...givenParts };
+  const recording = { ...NO_RECORDING, hasSameId: givenParts.search?.isOwn === false };
+  return { leaseId: "", recording, runExclusive: createQueue(), notes, ...givenParts };
 }
+
+/** An event of the store that the run delivers. `variant`: how it differs from a delivery of the service. */
+export type OwnEvent = {
+  readonly eventId: string;
+  readonly type: string;
+  readonly checkoutId: string;
+  readonly variant?: EventVariant;
+};
 
 /** A purchase and its checkouts, oldest first. */
 export type Purchase = {
+  readonly name: OrderName;
   /** The order_id that the shop is asked to use. */
   readonly cartId: string;
   /** The kind of an order that the run creates. */
@@ -167,17 +176,11 @@ export type Purchase = {
   deliveries?: readonly ObservedDelivery[];
   createCount: number;
   /** Events without a 2xx answer so far. */
-  openEvents: readonly {
-    readonly eventId: string;
-    readonly type: string;
-    readonly checkoutId: string;
-    readonly variant: EventVariant;
-    readonly got: StepValue;
-  }[];
+  openEvents: readonly (OwnEvent & { readonly got: StepValue })[];
   /** The run's own deliveries for this purchase; times by the monotonic clock. */
   readonly ownDeliveries: { readonly at: number; readonly text: string }[];
   /** The first accepted event, which is delivered again after a restart of the shop. */
-  acceptedEvent?: { readonly eventId: string; readonly type: string };
+  acceptedEvent?: OwnEvent;
   /** Duration of the last visit of the return page, in milliseconds. */
   visitMs?: number;
   /** Duration of the last delivery of an event, in milliseconds. */
@@ -185,15 +188,9 @@ export type Purchase = {
   readonly cookies: CookieJar;
 };
 
-export type Purchases = Map<OrderName, Purchase>;
-
-export type CreateRun = {
-  readonly hasEnded: boolean;
-  readonly isDone: boolean;
-  readonly got: StepValue;
+/** A run of the shop's create; `text`: its output, or its answer. */
+export type CreateRun = Pick<WatchedRun, "hasEnded" | "isDone" | "got" | "isWrong"> & {
   readonly text: string;
-  /** Whether the answer names an order that does not exist, or another payment page. */
-  readonly isWrong?: boolean;
 };
 
 /** Default timeout of a command that creates an order, in milliseconds. */
@@ -202,8 +199,13 @@ const MAX_OUTPUT_BYTES = 16_384;
 const PAGE_LIMIT = 100;
 const UUID_PATTERN = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-export function createPurchase(cartId: string, kind: CheckoutObject = "order"): Purchase {
+export function createPurchase(
+  cartId: string,
+  kind: CheckoutObject = "order",
+  name: OrderName = "a",
+): Purchase {
   return {
+    name,
     cartId,
     kind,
     checkouts: [],
@@ -225,14 +227,11 @@ export function lastCheckout({ checkouts }: Purchase): ListedCheckout {
 }
 
 /** The checkout whose order is looked up in the view: the paid checkout, otherwise the shop's last checkout. */
-export function viewedCheckout(
-  purchase: Purchase,
-  { hasSameId }: Partial<Pick<Bench["recording"], "hasSameId">> = {},
-): ViewedCheckout {
-  const ownCheckoutList = ownCheckouts(purchase);
-  const [first] = ownCheckoutList;
-  const order = purchase.paidCheckout ?? ownCheckoutList.at(-1) ?? { id: "", orderId: purchase.cartId };
-  return hasSameId === true && first !== undefined ? { ...order, orderId: first.orderId } : order;
+export function viewedCheckout({ recording }: Pick<Bench, "recording">, purchase: Purchase): ViewedCheckout {
+  const checkouts = ownCheckouts(purchase);
+  const [first] = checkouts;
+  const order = purchase.paidCheckout ?? checkouts.at(-1) ?? { id: "", orderId: purchase.cartId };
+  return recording.hasSameId && first !== undefined ? { ...order, orderId: first.orderId } : order;
 }
 
 /** Thrown if a history cannot be played, for example because the shop created no order. */
@@ -246,23 +245,16 @@ export class NoOrder extends Error {
   }
 }
 
-/** Lets the shop create an order, `times` times at the same moment, and finds the new checkouts. */
+/**
+ * Lets the shop create an order, `times` times at the same moment, and finds the new checkouts. `isAlone`: whether no
+ * other purchase is made meanwhile.
+ */
 export async function createOrders(
   bench: Bench,
   purchase: Purchase,
-  {
-    times,
-    timeoutMs = bench.shop.commandTimeoutMs ?? COMMAND_TIMEOUT_MS,
-    isAlone = false,
-    killSignal,
-  }: {
-    readonly times: number;
-    readonly timeoutMs?: number | undefined;
-    readonly isAlone?: boolean;
-    readonly killSignal?: AbortSignal | undefined;
-  },
+  { times = 1, isAlone = false }: { readonly times?: number; readonly isAlone?: boolean } = {},
 ): Promise<readonly CreateRun[]> {
-  const { shop, recording, call, search, notes } = bench;
+  const { shop, recording, call, search } = bench;
   const { create } = shop;
   purchase.createCount += 1;
   if (create === undefined) {
@@ -272,45 +264,47 @@ export async function createOrders(
     purchase.checkouts = await listOrders(call, { orderId: unpaidCheckout.orderId });
     return [{ hasEnded: true, isDone: true, got: "", text: "" }];
   }
-  const signal = killSignal === undefined ? bench.signal : AbortSignal.any([bench.signal, killSignal]);
   const { cartId } = purchase;
-  const run = (): Promise<CreateRun> => runCreate({ ...bench, signal }, create, { ...purchase, timeoutMs });
-  const runAll = (): Promise<readonly CreateRun[]> => Promise.all(Array.from({ length: times }, run));
-  const isForeign = (id: string): boolean => (notes.cartIds.get(id) ?? cartId) !== cartId;
-  const addCheckouts = (checkouts: readonly ListedCheckout[], createRuns: readonly CreateRun[]): void => {
-    purchase.checkouts = mergeLists(purchase.checkouts, checkouts);
-    // An answer that also contains ids of other orders proves nothing.
-    const namedIds = new Set(createRuns.filter(({ isDone }) => isDone).flatMap(idsIn));
-    const onlyIds = namedIds.size === 1 ? [...namedIds] : [];
-    const shownIds = purchase.checkouts.length > 0 ? checkouts.map(({ id }) => id) : onlyIds;
-    if (shownIds.some(isForeign)) purchase.isShared = true;
-    for (const { id } of checkouts) if (!isForeign(id)) notes.cartIds.set(id, cartId);
-  };
+  const runAll = (): Promise<readonly CreateRun[]> =>
+    Promise.all(Array.from({ length: times }, () => runCreate(bench, create, purchase)));
   if (recording.hasSameId && (!isAlone || search !== undefined)) {
-    const newRuns = await runAll();
-    addCheckouts(await listOrders(call, { orderId: cartId }), newRuns);
-    return newRuns;
+    const runs = await runAll();
+    return addCheckouts(bench, purchase, { runs, checkouts: await listOrders(call, { orderId: cartId }) });
   }
   if (recording.namesCheckout && !isAlone) {
-    const latestRuns = await runAll();
-    const ids = new Set(latestRuns.flatMap(idsIn));
-    addCheckouts((await Promise.all([...ids].map((q) => listOrders(call, { q })))).flat(), latestRuns);
-    return latestRuns;
+    const runs = await runAll();
+    const lists = await Promise.all([...new Set(runs.flatMap(idsIn))].map((q) => listOrders(call, { q })));
+    return addCheckouts(bench, purchase, { runs, checkouts: lists.flat() });
   }
   return bench.runExclusive(async () => {
     const knownIds = new Set((await listOrders(call, {})).map(({ id }) => id));
-    const newRuns = await runAll();
-    const namedOrder = newRuns.flatMap(({ text }) => shop.orderIdOf?.exec(text)?.[1] ?? [])[0];
-    const checkouts = await listOrders(call, namedOrder === undefined ? {} : { orderId: namedOrder });
-    const oldIds = new Set(purchase.checkouts.map(({ id }) => id));
+    const runs = await runAll();
+    const namedOrder = runs.flatMap(({ text }) => shop.orderIdOf?.exec(text)?.[1] ?? [])[0];
+    const checkouts = await listOrders(call, { orderId: namedOrder });
+    for (const { id } of purchase.checkouts) knownIds.delete(id);
     // In a search's own store, every checkout is the shop's, even a checkout that a killed run created late.
-    const isOwn = namedOrder !== undefined || search?.isOwn === true;
-    addCheckouts(
-      checkouts.filter(({ id }) => isOwn || oldIds.has(id) || !knownIds.has(id)),
-      newRuns,
-    );
-    return newRuns;
+    const areOwn = namedOrder !== undefined || search?.isOwn === true;
+    const newCheckouts = checkouts.filter(({ id }) => areOwn || !knownIds.has(id));
+    return addCheckouts(bench, purchase, { runs, checkouts: newCheckouts });
   });
+}
+
+/** Adds found checkouts to a purchase, and notes whether the shop answered with the checkout of another purchase. */
+function addCheckouts(
+  { notes: { cartIds } }: Pick<Bench, "notes">,
+  purchase: Purchase,
+  { runs, checkouts }: { readonly runs: readonly CreateRun[]; readonly checkouts: readonly ListedCheckout[] },
+): readonly CreateRun[] {
+  const { cartId } = purchase;
+  const isForeign = (id: string): boolean => (cartIds.get(id) ?? cartId) !== cartId;
+  purchase.checkouts = mergeLists(purchase.checkouts, checkouts);
+  // An answer that also contains ids of other orders proves nothing.
+  const namedIds = new Set(runs.filter(({ isDone }) => isDone).flatMap(idsIn));
+  const onlyIds = namedIds.size === 1 ? [...namedIds] : [];
+  const shownIds = purchase.checkouts.length > 0 ? checkouts.map(({ id }) => id) : onlyIds;
+  if (shownIds.some(isForeign)) purchase.isShared = true;
+  for (const { id } of checkouts) if (!isForeign(id)) cartIds.set(id, cartId);
+  return runs;
 }
 
 function idsIn({ text }: CreateRun): readonly string[] {
@@ -320,7 +314,7 @@ function idsIn({ text }: CreateRun): readonly string[] {
 /** The checkouts of the store, oldest first. */
 async function listOrders(
   call: CallOperation,
-  filter: { readonly orderId?: string; readonly q?: string },
+  filter: { readonly orderId?: string | undefined; readonly q?: string },
 ): Promise<readonly ListedCheckout[]> {
   const { checkouts } = await call({ name: "listCheckouts", body: { ...filter, limit: PAGE_LIMIT } });
   return checkouts.toReversed();
@@ -354,25 +348,30 @@ export function ownCheckouts({ checkouts, foreignIds }: Purchase): readonly List
 }
 
 async function runCreate(
-  { world, shop, target, signal, notes }: Pick<Bench, "world" | "shop" | "target" | "signal" | "notes">,
+  { world, shop, target, signal, notes }: Bench,
   create: CreateMethod,
-  { cartId, cookies, timeoutMs }: Pick<Purchase, "cartId" | "cookies"> & { readonly timeoutMs: number },
+  { cartId, cookies }: Purchase,
 ): Promise<CreateRun> {
   if ("buy" in create) return create.buy();
   if ("commandLine" in create) {
-    const { commandLine } = create;
-    const limits = { timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal };
-    const subject = { orderId: cartId };
-    const result = await runMerchantCommand(world, { commandLine, subject, env: shop.env, ...limits });
-    if (containsSecret(result.stdout) || containsSecret(result.stderr)) notes.secretPlaces.add("output");
-    return commandRun(result);
+    const result = await runMerchantCommand(world, {
+      commandLine: create.commandLine,
+      subject: { orderId: cartId },
+      env: shop.env,
+      timeoutMs: shop.commandTimeoutMs ?? COMMAND_TIMEOUT_MS,
+      maxOutputBytes: MAX_OUTPUT_BYTES,
+      signal,
+    });
+    const { ending, exitCode, stdout, stderr } = result;
+    if (containsSecret(stdout) || containsSecret(stderr)) notes.secretPlaces.add("output");
+    const hasEnded = ending !== "timeout";
+    return { hasEnded, isDone: exitCode === 0, got: commandResult(result), text: stdout };
   }
-  const checkout = { id: "", orderId: cartId };
   const fields = Object.entries(create.form).map(([name, value]): [string, string] => [
     name,
     value.replaceAll("{order_id}", () => cartId),
   ]);
-  const url = fillAddress(create.url, checkout);
+  const url = fillAddress(create.url, { id: "", orderId: cartId });
   const cookie = cookies.headerFor(url, shop.cookie);
   const answer = await sendLocally(world, target, {
     method: "POST",
@@ -381,25 +380,12 @@ async function runCreate(
     body: new URLSearchParams(fields).toString(),
     signal,
   });
-  if (!answer.ok)
-    return {
-      hasEnded: answer.failure !== "timeout",
-      isDone: false,
-      got: noAnswer(answer.failure, answer.message),
-      text: "",
-    };
+  if (!answer.ok) {
+    const hasEnded = answer.failure !== "timeout";
+    return { hasEnded, isDone: false, got: noAnswer(answer.failure, answer.message), text: "" };
+  }
   const { status, body, headers } = answer;
   cookies.keep(url, headers["set-cookie"]);
   const text = `${headers["location"] ?? ""}\n${body}`;
   return { hasEnded: true, isDone: status < 400, got: String(status), text };
-}
-
-function commandRun(result: ShellResult): CreateRun {
-  const { ending, exitCode, stdout } = result;
-  return {
-    hasEnded: ending !== "timeout",
-    isDone: exitCode === 0,
-    got: commandResult(result),
-    text: stdout,
-  };
 }

@@ -60,8 +60,9 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
   const isRepeat = purchase.createCount > 0;
   const checkoutCount = purchase.checkouts.length;
   const sentCreates = isRepeat ? await createsOf(bench, expectedOrderId(bench, purchase)) : [];
-  const timeoutMs = isRefused ? REFUSAL_TIMEOUT_MS : undefined;
-  const runs = await createOrders(bench, purchase, { times, timeoutMs, isAlone: history.isAlone === true });
+  const shop = isRefused ? { ...bench.shop, commandTimeoutMs: REFUSAL_TIMEOUT_MS } : bench.shop;
+  const isAlone = history.isAlone === true;
+  const runs = await createOrders({ ...bench, shop }, purchase, { times, isAlone });
   if (isRepeat) await refresh(bench, purchase);
   if (purchase.isShared !== true && (await isUnsent(play, purchase))) {
     play.facts.push({ kind: "note", note: "own_ids" });
@@ -85,21 +86,21 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
   }
   if (isLater) notes.sellsOnce ??= deadEnd === "old_page";
   if (isRepeat && isNew) notes.sellsOnce = false;
-  const fact = {
+  play.facts.push({
+    kind: "create",
+    runs,
     isRefused,
     isRepeat,
     isShared: purchase.isShared === true,
     // A new attempt may have an order_id of its own, such as 1001-2.
-    hasNewOrderId:
-      history.isAlone === true && !(isRepeat && isNew && liveCount === 1) && hasNewOrderId(bench, purchase),
+    hasNewOrderId: isAlone && !(isRepeat && isNew && liveCount === 1) && hasNewOrderId(bench, purchase),
     liveCount,
     isRenewed: isRepeat && isNew,
     deadEnd,
-  };
-  play.facts.push({ kind: "create", runs, ...fact });
+  });
   if (isDead && !isEarly) play.facts.push({ kind: "note", note: "dead_page" });
   else if (!isRefused && purchase.checkouts.length === 0) {
-    const viewLook = bench.shop.view === undefined ? undefined : await lookAgain(bench, of, purchase);
+    const viewLook = shop.view === undefined ? undefined : await lookAgain(bench, purchase);
     if (viewLook?.view?.paid === true) {
       // The view shows a payment, although no order exists.
       play.facts.push(viewLook);
@@ -133,11 +134,8 @@ async function deadEndOf(
   if (log.at(-1)?.code === "idempotency_key_reused") return "other_body";
   if (log.at(-1)?.code === "order_conflict") return "conflict";
   if (hasAnswerArrived(log)) return "old_page";
-  const { checkoutUrl } = await bench.call({
-    name: "inspectCheckout",
-    id: lastCheckout(purchase).id,
-    body: undefined,
-  });
+  const { id } = lastCheckout(purchase);
+  const { checkoutUrl } = await bench.call({ name: "inspectCheckout", id, body: undefined });
   return runs.some(({ isDone, text }) => isDone && text.includes(checkoutUrl)) ? "old_page" : undefined;
 }
 
@@ -156,7 +154,7 @@ export function hasNewOrderId({ recording, search }: Bench, { cartId, checkouts 
 /** Repeats a purchase, as a customer does, until its answer has arrived, and judges it by the service's log. */
 async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean> {
   const { bench, facts } = play;
-  const { search } = bench;
+  const { search, signal } = bench;
   const purchase = purchaseOf(play, of);
   const { create } = bench.shop;
   const isPage = create === undefined || "url" in create;
@@ -165,11 +163,12 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
   const orderIdBefore = expectedOrderId(bench, purchase);
   const earlierLog = purchase.createCount === 0 ? [] : await createsOf(bench, orderIdBefore);
   const maxRuns = search === undefined ? MAX_RUNS : MAX_SEARCH_RUNS;
-  for (let runNumber = 1; runNumber <= maxRuns && !bench.signal.aborted; runNumber += 1) {
+  for (let runNumber = 1; runNumber <= maxRuns && !signal.aborted; runNumber += 1) {
     if (runNumber > 1) await prepareRepeat(play, purchase, runs.at(-1));
     play.killController = new AbortController();
     const { signal: killSignal } = play.killController;
-    const [createRun] = await createOrders(bench, purchase, { times: 1, isAlone: true, killSignal });
+    const killableBench = { ...bench, signal: AbortSignal.any([signal, killSignal]) };
+    const [createRun] = await createOrders(killableBench, purchase, { isAlone: true });
     if (search === undefined) await endKills(play);
     const orderId = expectedOrderId(bench, purchase);
     const log = (await createsOf(bench, orderId)).slice(orderId === orderIdBefore ? earlierLog.length : 0);
@@ -177,11 +176,11 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
       facts.push({ kind: "note", note: "dead_page" });
       return false;
     }
-    const mayFail = search !== undefined;
+    if (createRun === undefined) break;
     const isKilled = killSignal.aborted || (isPage ? null : false);
-    if (createRun !== undefined) runs.push({ ...createRun, isKilled, mayFail, log });
-    const run = runs.at(-1);
-    if (run === undefined || !run.hasEnded) break;
+    const run = { ...createRun, isKilled, mayFail: search !== undefined, log };
+    runs.push(run);
+    if (!run.hasEnded) break;
     if (search === undefined ? hasAnswerArrived(log) || isRightlyDone(run) : run.isDone) break;
   }
   if (await isUnsent(play, purchase)) {
@@ -217,13 +216,7 @@ export async function createsOf(
   if (orderId === undefined && search?.isOwn !== true) return [];
   const { requests } = await call({
     name: "listRequests",
-    body: {
-      method: "POST",
-      path: "/v1/",
-      ...(orderId === undefined ? {} : { orderId }),
-      by: "merchant",
-      limit: MAX_LOG_ENTRIES,
-    },
+    body: { method: "POST", path: "/v1/", orderId, by: "merchant", limit: MAX_LOG_ENTRIES },
   });
   const cutActions = search === undefined ? CUT_ACTIONS : CUT_OR_LATE_ACTIONS;
   return requests.map(({ status, code, fault, realAt }, index) => {
@@ -290,6 +283,6 @@ async function createWithShopKey(
 
 async function otherCurrency({ call }: Bench, ownCurrency: string): Promise<string | undefined> {
   const { capabilities } = await call({ name: "storeSummary", body: undefined });
-  return capabilities.find(({ kind, name, active }) => kind === "currency" && active && name !== ownCurrency)
-    ?.name;
+  const currencies = capabilities.filter(({ kind, active }) => kind === "currency" && active);
+  return currencies.find(({ name }) => name !== ownCurrency)?.name;
 }

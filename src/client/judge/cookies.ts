@@ -1,24 +1,23 @@
-/** The cookies of one browser. A cookie belongs to a host name, and is sent to all its ports. */
-export type CookieJar = {
-  /** The `Cookie` header for an address, with the cookies of `givenCookie` first; no header if there are no cookies. */
-  readonly headerFor: (url: string, givenCookie?: string) => Readonly<Record<string, string>>;
-  /** Keeps the cookies of an answer; `lines`: its `Set-Cookie` lines, separated by line breaks. */
-  readonly keep: (url: string, lines: string | undefined) => void;
-};
+export type CookieJar = ReturnType<typeof createCookieJar>;
 
 /** Maximum number of cookies kept for a host: no shop's session needs more. */
 const MAX_COOKIES = 50;
 
-/** Ignores paths and dates, because a drill visits one page for a minute. `Max-Age=0` or an empty value deletes a cookie. */
-export function createCookieJar(): CookieJar {
+/**
+ * The cookies of one browser. A cookie belongs to a host name, and is sent to all its ports. Ignores paths and dates,
+ * because a drill visits one page for a minute. `Max-Age=0` or an empty value deletes a cookie.
+ */
+export function createCookieJar() {
   const byHost = new Map<string, Map<string, string>>();
   return {
-    headerFor: (url, givenCookie) => {
+    /** The `Cookie` header for an address, with the cookies of `givenCookie` first; no header if there are no cookies. */
+    headerFor: (url: string, givenCookie?: string): Readonly<Record<string, string>> => {
       const pairs = [...(byHost.get(new URL(url).hostname) ?? [])].map(([name, value]) => `${name}=${value}`);
       const cookiesToSend = givenCookie === undefined ? pairs : [givenCookie, ...pairs];
       return cookiesToSend.length === 0 ? {} : { Cookie: cookiesToSend.join("; ") };
     },
-    keep: (url, lines) => {
+    /** Keeps the cookies of an answer; `lines`: its `Set-Cookie` lines, separated by line breaks. */
+    keep: (url: string, lines: string | undefined): void => {
       if (lines === undefined) return;
       const { hostname } = new URL(url);
       const cookies = byHost.get(hostname) ?? new Map<string, string>();

@@ -14,12 +14,11 @@ function returnPage(page: string): string {
   return page.replaceAll(/(?:order_id=\{order_id\}|session_id=\{session_id\})&?/g, "").replace(/[?&]$/, "");
 }
 
-/** Creates a shop from its description. Its commands get the variables `env`; `addressOf` completes an address. */
-export function shopOf(
-  shop: ShopDescription,
-  env: EnvironmentVariables,
-  addressOf: (flag: string, text: string) => string,
-): JudgedShop {
+/** Completes an address; `flag`: the option that names it. */
+type AddressOf = (flag: string, text: string) => string;
+
+/** Creates a shop from its description. Its commands get the variables `env`. */
+export function shopOf(shop: ShopDescription, env: EnvironmentVariables, addressOf: AddressOf): JudgedShop {
   const { returnUrl, paidWhen, bookings, amount, cookie, orderIdOf, settle } = shop;
   const create = createOf(shop, addressOf);
   const source = viewSource(shop, addressOf);
@@ -35,19 +34,14 @@ export function shopOf(
   };
 }
 
-function createOf(
-  { create }: ShopDescription,
-  addressOf: (flag: string, text: string) => string,
-): CreateMethod | undefined {
+function createOf({ create }: ShopDescription, addressOf: AddressOf): CreateMethod | undefined {
   if (create === undefined) return undefined;
   if (typeof create === "string") return { commandLine: create };
   return { url: addressOf("create.post", create.post), form: create.form ?? {} };
 }
 
-function viewSource(
-  { orderView, orderViewCommand }: ShopDescription,
-  addressOf: (flag: string, text: string) => string,
-): ViewSource | undefined {
+function viewSource(shop: ShopDescription, addressOf: AddressOf): ViewSource | undefined {
+  const { orderView, orderViewCommand } = shop;
   if (orderViewCommand !== undefined) return { commandLine: orderViewCommand };
   return orderView === undefined ? undefined : { url: addressOf("--order-view", orderView) };
 }

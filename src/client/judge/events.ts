@@ -40,20 +40,16 @@ const RARE_CURRENCIES = ["ISK", "XPF"];
 const UNKNOWN_STATUS = "disputed";
 const SCHEDULE_MS = DEFAULT_DELIVERY_SCHEDULE.reduce((sum, delayMs) => sum + delayMs, 0);
 
-/** How the events of a step are sent. `id`: a new event id, for variants that need one. */
+/** What variants need: the ids of new events, and the names of the store. */
+type EventsContext = { readonly world: Pick<World, "now" | "uuid">; readonly dialect?: Dialect | undefined };
+
+/** How the events of a step about a checkout are sent. */
 export function eventVariant(
   variant: Extract<Step, { act: "tell" }>["alteration"],
-  {
-    id,
-    checkout,
-    dialect,
-  }: {
-    readonly id: string;
-    readonly checkout: { readonly amountMinor: number; readonly currency: string };
-    readonly dialect: Dialect | undefined;
-  },
+  { world, dialect }: EventsContext,
+  { amountMinor, currency }: { readonly amountMinor: number; readonly currency: string },
 ): EventVariant {
-  const { amountMinor, currency } = checkout;
+  const id = world.uuid();
   switch (variant) {
     case undefined:
       return UNCHANGED_EVENT;
@@ -120,19 +116,19 @@ export async function findEndpoints(call: CallOperation): Promise<readonly Judge
 }
 
 /** The requests that deliver an event, one to each endpoint that subscribes to its type. */
-export function requestsOf(
-  world: Pick<World, "now" | "uuid">,
+export function postsOf(
+  { world, dialect }: EventsContext,
   { eventId, type, body, createdAt }: EventEntry,
   {
     endpoints,
-    dialect,
     variant,
+    connection,
   }: {
     readonly endpoints: readonly JudgedEndpoint[];
-    readonly dialect: Dialect | undefined;
     readonly variant: EventVariant;
+    readonly connection: "kept" | "fresh";
   },
-): readonly (readonly [endpointId: string, request: DrillRequest])[] {
+): readonly EndpointPost[] {
   const order = { id: eventId, body };
   const sentType = variant.event === "payment" ? paymentType(order) : type;
   // The forged copy of a payment event keeps the event_id.
@@ -144,16 +140,18 @@ export function requestsOf(
     .map(({ id, inForce }) => {
       const form: Mutations = { event: "order", secret: () => inForce, ...variant };
       const { request } = buildDrillRequest(form, { own: ownEvent, first: ownEvent, order }, keys);
-      return [id, request];
+      return postOf(id, request, connection);
     });
 }
+
+type EndpointPost = RequestOf<"postToEndpoint">["posts"][number];
 
 /** A request to an endpoint in the form of the control API. */
 export function postOf(
   endpointId: string,
   { headers, lines = {}, body, ...request }: DrillRequest,
   connection: "kept" | "fresh",
-): RequestOf<"postToEndpoint">["posts"][number] {
+): EndpointPost {
   const rows = Object.entries(headers).flatMap(([name, value]) =>
     (lines[name] ?? [value]).map((line) => ({ name, value: line })),
   );

@@ -1,20 +1,20 @@
 // The faults of a history: they apply to one order, or to all, until the next step that sets faults or the end.
-import { type Observation } from "../../core/judge/observation.ts";
+import type { Observation } from "../../core/judge/observation.ts";
 import type { History, OrderName, Step } from "../../core/judge/step.ts";
-import { faultAt, isKill, type ScheduledFault } from "../../core/judge/schedule.ts";
+import { isKill } from "../../core/judge/schedule.ts";
 import { isApiAction } from "../../core/fault/actions.ts";
 import type { CallOperation } from "../control/control.ts";
-import type { Bench, Purchase, Purchases } from "./bench.ts";
+import type { Bench, Purchase } from "./bench.ts";
 
 export type Play = {
   readonly bench: Bench;
   readonly history: Pick<History, "neighbourKind" | "isAlone">;
-  readonly orders: Purchases;
+  readonly orders: readonly Purchase[];
   readonly facts: Observation[];
   faults: readonly AddedFault[];
   killController: AbortController;
-  /** The watch for requests at which a kill is scheduled. */
-  killWatch: { readonly end: () => Promise<void> } | undefined;
+  /** Ends the watch for requests at which a kill is scheduled, and throws its error. */
+  endKillWatch: (() => Promise<void>) | undefined;
   /** Whether the API failed for all orders. */
   isAfterOutage: boolean;
   /** Whether the views of the history's orders are read again at the end of the run. */
@@ -30,7 +30,7 @@ const PROCESSING_MS = 50;
 const POLL_INTERVAL_MS = 10;
 
 export function purchaseOf({ orders }: Pick<Play, "orders">, name: OrderName): Purchase {
-  const purchase = orders.get(name);
+  const purchase = orders.find((candidate) => candidate.name === name);
   if (purchase === undefined) throw new Error(`a history has no order ${name}`);
   return purchase;
 }
@@ -51,17 +51,24 @@ export async function setFaults(play: Play, { of, faults }: Extract<Step, { act:
   const orderId = of === "all" ? undefined : expectedOrderId(bench, purchaseOf(play, of));
   if (of === "all") play.isAfterOutage = true;
   const killIds: string[] = [];
-  for (const fault of faults) {
-    const { action } = fault;
+  for (const { action, ...fault } of faults) {
     const isOfRequest = isKill(action) || isApiAction(action);
     const endpointId = isOfRequest ? undefined : search?.endpointId;
-    const match = { ...(orderId === undefined ? {} : { orderId }), ...(endpointId && { endpointId }) };
-    const { id } = (await bench.call({ name: "addFault", body: faultBody(fault, match) })).fault;
+    const match = {
+      ...fault.match,
+      ...(orderId !== undefined && { orderId }),
+      ...(endpointId !== undefined && { endpointId }),
+    };
+    // A kill becomes a delayed answer, which the killed process does not get.
+    const body = isKill(action)
+      ? ({ action: "latency", latencyMs: KILL_DELAY_MS, match } as const)
+      : { ...fault, action, match };
+    const { id } = (await bench.call({ name: "addFault", body })).fault;
     play.faults = [...play.faults, { id, isOfRequest }];
     if (isKill(action)) killIds.push(id);
   }
   if (killIds.length === 0) return;
-  play.killWatch = watchKills(bench, killIds, async () => {
+  play.endKillWatch = watchKills(bench, killIds, async () => {
     play.killController.abort();
     await shop.kill?.();
   });
@@ -69,39 +76,26 @@ export async function setFaults(play: Play, { of, faults }: Extract<Step, { act:
 
 /** Removes the faults that this history has added, or only its faults of requests. */
 export async function removeFaults(play: Play, scope?: "requests"): Promise<void> {
+  const isInScope = ({ isOfRequest }: AddedFault): boolean => scope === undefined || isOfRequest;
+  const { call, search } = play.bench;
   try {
     await endKills(play);
   } finally {
-    await removeAddedFaults(play, scope);
-  }
-}
-
-async function removeAddedFaults(play: Play, scope: "requests" | undefined): Promise<void> {
-  const isInScope = ({ isOfRequest }: AddedFault): boolean => scope === undefined || isOfRequest;
-  const ids = new Set(play.faults.flatMap((fault) => (isInScope(fault) ? [fault.id] : [])));
-  play.faults = play.faults.filter(({ id }) => !ids.has(id));
-  const { call, search } = play.bench;
-  for (const id of await findRemainingIds(call, ids)) {
-    const removal = call({ name: "removeFault", id, body: undefined });
-    // In a search, the fault may have been applied, and thereby removed, between the two calls.
-    await (search === undefined ? removal : removal.catch(() => undefined));
+    const ids = new Set(play.faults.filter(isInScope).map(({ id }) => id));
+    play.faults = play.faults.filter((fault) => !isInScope(fault));
+    for (const id of await findRemainingIds(call, ids)) {
+      const removal = call({ name: "removeFault", id, body: undefined });
+      // In a search, the fault may have been applied, and thereby removed, between the two calls.
+      await (search === undefined ? removal : removal.catch(() => undefined));
+    }
   }
 }
 
 /** Ends the watch for kills, and throws its error. */
 export async function endKills(play: Play): Promise<void> {
-  const { killWatch } = play;
-  play.killWatch = undefined;
-  await killWatch?.end();
-}
-
-/** The body that adds a scheduled fault; a kill becomes a delayed answer, which the killed process does not get. */
-function faultBody(fault: ScheduledFault, ownMatch: NonNullable<ScheduledFault["match"]>) {
-  const { action, match, ...parameters } = isKill(fault.action)
-    ? { ...faultAt(fault.match ?? {}, "latency"), latencyMs: KILL_DELAY_MS }
-    : fault;
-  if (isKill(action)) throw new Error("a kill is a fault that delays an answer");
-  return { ...parameters, action, match: { ...match, ...ownMatch } };
+  const { endKillWatch } = play;
+  play.endKillWatch = undefined;
+  await endKillWatch?.();
 }
 
 /** The faults that still exist; a fault that was applied as often as requested is removed by the sandbox. */
@@ -111,16 +105,16 @@ async function findRemainingIds(call: CallOperation, ids: ReadonlySet<string>): 
   return faults.flatMap(({ id }) => (ids.has(id) ? [id] : []));
 }
 
-/** Kills after each request at which a kill is scheduled; `end` stops the watch and throws its error. */
+/** Kills after each request at which a kill is scheduled. Returns a function that ends the watch and throws its error. */
 function watchKills(
   { call, world }: Pick<Bench, "call" | "world">,
   killIds: readonly string[],
   kill: () => Promise<void>,
-): NonNullable<Play["killWatch"]> {
-  const watchController = new AbortController();
+): () => Promise<void> {
+  const endController = new AbortController();
   const watch = async (): Promise<void> => {
     let ids = killIds;
-    while (ids.length > 0 && !watchController.signal.aborted) {
+    while (ids.length > 0 && !endController.signal.aborted) {
       const remainingIds = await findRemainingIds(call, new Set(ids));
       if (remainingIds.length < ids.length) {
         await world.sleep(PROCESSING_MS);
@@ -131,10 +125,8 @@ function watchKills(
   };
   const watcher = watch();
   watcher.catch(() => undefined);
-  return {
-    end: () => {
-      watchController.abort();
-      return watcher;
-    },
+  return () => {
+    endController.abort();
+    return watcher;
   };
 }

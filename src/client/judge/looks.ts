@@ -1,11 +1,10 @@
 // Reads the view of an order, and adds the facts about the order that the service knows at that moment.
 import { maxDelayMs } from "../../core/judge/judge.ts";
-import { type LookFact, type Truth } from "../../core/judge/observation.ts";
+import type { LookFact, Truth } from "../../core/judge/observation.ts";
 import { MAX_SETTLE_MS } from "../../core/judge/shop.ts";
-import type { OrderName } from "../../core/judge/step.ts";
 import { containsSecret } from "../../core/text.ts";
 import { poll } from "../poll.ts";
-import { viewedCheckout, type Bench, type Purchase } from "./bench.ts";
+import { ownCheckouts, viewedCheckout, type Bench, type Purchase } from "./bench.ts";
 import { readView, type ViewReading } from "./view.ts";
 
 const REREAD_PAUSE_MS = 150;
@@ -22,7 +21,7 @@ async function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
   const { world, shop, target, signal, notes } = bench;
   const { view, cookie, env } = shop;
   if (view === undefined) throw new Error("a shop without a view shows nothing");
-  const checkout = viewedCheckout(purchase, bench.recording);
+  const checkout = viewedCheckout(bench, purchase);
   const pageReading = await readView(world, { target, view, cookie, env, signal, checkout });
   if (containsSecret(pageReading.text)) notes.secretPlaces.add("view");
   notes.viewError = pageReading.error;
@@ -51,11 +50,7 @@ export function awaitNewOrder(bench: Bench, purchase: Purchase): Promise<ViewRea
  * How long a history waits for a payment to be shown, in milliseconds. After that the payment is late; `judgeAgain`
  * distinguishes late from lost.
  */
-export function bookingTimeoutMs({
-  shop,
-  recording,
-  search,
-}: Pick<Bench, "shop" | "recording" | "search">): number {
+export function bookingTimeoutMs({ shop, recording, search }: Bench): number {
   if (search !== undefined) return SEARCH_TIMEOUT_MS;
   return Math.min(MAX_SETTLE_MS, Math.max(maxDelayMs(shop.settleMs), 5 * recording.bookingMs));
 }
@@ -67,12 +62,7 @@ export function quietMs({ recording, search }: Pick<Bench, "recording" | "search
 }
 
 /** Reads the view until the payment is booked, and again after `waitMs`, to see a second booking or a late change. */
-export async function lookAt(
-  bench: Bench,
-  orderName: OrderName,
-  purchase: Purchase,
-  waitMs = quietMs(bench),
-): Promise<LookFact> {
+export async function lookAt(bench: Bench, purchase: Purchase, waitMs = quietMs(bench)): Promise<LookFact> {
   const { world, signal, search } = bench;
   // After all deliveries of a search, a shop that accepted no event may still ask the API.
   const mayAsk = search !== undefined && purchase.deliveries !== undefined;
@@ -82,18 +72,18 @@ export async function lookAt(
   // After all deliveries of a search, a shop whose view cannot be read may only be busy.
   if (isExpected || purchase.deliveries !== undefined) {
     const isEnough = isExpected ? isBooked : ({ order }: ViewReading): boolean => order !== null;
-    const lastReading = await awaitReading(bench, purchase, { isEnough, waitMs: bookingTimeoutMs(bench) });
-    waitedMs = isBooked(lastReading) ? world.monotonic() - startedAt : 0;
-    if (!isEnough(lastReading) || search !== undefined)
-      return lookFact(bench, { of: orderName, purchase, waitedMs }, lastReading);
+    const reading = await awaitReading(bench, purchase, { isEnough, waitMs: bookingTimeoutMs(bench) });
+    if (isBooked(reading)) waitedMs = world.monotonic() - startedAt;
+    if (!isEnough(reading) || search !== undefined)
+      return { ...(await lookFact(bench, purchase, reading)), waitedMs };
   }
   await world.sleep(waitMs, signal);
-  return lookFact(bench, { of: orderName, purchase, waitedMs }, await read(bench, purchase));
+  return { ...(await lookAgain(bench, purchase)), waitedMs };
 }
 
 /** Reads the view of an order once, without waiting for a payment. */
-export async function lookAgain(bench: Bench, orderName: OrderName, purchase: Purchase): Promise<LookFact> {
-  return lookFact(bench, { of: orderName, purchase }, await read(bench, purchase));
+export async function lookAgain(bench: Bench, purchase: Purchase): Promise<LookFact> {
+  return lookFact(bench, purchase, await read(bench, purchase));
 }
 
 /** Whether a reading shows an order as paid and booked. */
@@ -104,26 +94,34 @@ export function isBooked({ order }: ViewReading): boolean {
 /** A reading of an order's view, with the facts about the order that the service knows. */
 export async function lookFact(
   bench: Bench,
-  {
-    of = "a",
-    purchase,
-    waitedMs = 0,
-  }: { readonly of?: OrderName; readonly purchase: Purchase; readonly waitedMs?: number },
+  purchase: Purchase,
   { order, got }: Pick<ViewReading, "order" | "got">,
 ): Promise<LookFact> {
-  return { kind: "look", of, view: order, got, truth: await truthOf(bench, purchase), waitedMs };
+  const truth = await truthOf(bench, purchase);
+  return { kind: "look", of: purchase.name, view: order, got, truth, waitedMs: 0 };
 }
 
-async function truthOf(
-  { call, leaseId, search }: Bench,
-  { paidCheckout, isNotified, checkouts, foreignIds }: Purchase,
-): Promise<Truth> {
-  const shownCheckout = paidCheckout ?? checkouts.findLast(({ id }) => !foreignIds.has(id));
-  const terms = { amountMinor: shownCheckout?.amountMinor ?? 0, status: shownCheckout?.status };
-  if (paidCheckout === undefined) return { ...terms, isPaid: false, isNotified: false, hasRetrieved: false };
-  if (isNotified) return { ...terms, isPaid: true, isNotified: true, hasRetrieved: true };
-  // A search does not record the shop's retrieves, so the shop counts as having asked.
-  if (search !== undefined) return { ...terms, isPaid: true, isNotified: false, hasRetrieved: true };
+async function truthOf(bench: Bench, purchase: Purchase): Promise<Truth> {
+  const { paidCheckout } = purchase;
+  const shownCheckout = paidCheckout ?? ownCheckouts(purchase).at(-1);
+  const isPaid = paidCheckout !== undefined;
+  const isNotified = isPaid && purchase.isNotified;
+  return {
+    amountMinor: shownCheckout?.amountMinor ?? 0,
+    status: shownCheckout?.status,
+    isPaid,
+    isNotified,
+    // A search does not record the shop's retrieves, so the shop counts as having asked.
+    hasRetrieved:
+      isNotified || (isPaid && (bench.search !== undefined || (await hasRetrieved(bench, purchase)))),
+  };
+}
+
+/** Whether the shop has retrieved the paid checkout; true if there is none. */
+export async function hasRetrieved(
+  { call, leaseId }: Pick<Bench, "call" | "leaseId">,
+  { paidCheckout }: Purchase,
+): Promise<boolean> {
   const { paidCheckouts } = await call({ name: "listRetrieves", id: leaseId, body: undefined });
-  return { ...terms, isPaid: true, isNotified: false, hasRetrieved: paidCheckouts.includes(paidCheckout.id) };
+  return paidCheckout === undefined || paidCheckouts.includes(paidCheckout.id);
 }

@@ -1,11 +1,9 @@
 // The first purchase of a run: as a customer makes it, with the service's own deliveries. It measures the shop.
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { type HistoryVerdict } from "../../core/judge/judge.ts";
-import { type CreateFact, type Observation } from "../../core/judge/observation.ts";
-import { isLate, judgeHistory, noVerdict } from "../../core/judge/judge.ts";
+import { isLate, judgeHistory, noVerdict, type HistoryVerdict } from "../../core/judge/judge.ts";
+import type { CreateFact, Observation } from "../../core/judge/observation.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import { MAX_SETTLE_MS } from "../../core/judge/shop.ts";
-import type { ShownOrder } from "../../core/judge/view.ts";
 import { poll } from "../poll.ts";
 import {
   createOrders,
@@ -21,17 +19,7 @@ import { createsOf } from "./buy.ts";
 import { awaitNewOrder, awaitReading, isBooked, lookAt, lookFact, quietMs } from "./looks.ts";
 import type { ViewReading } from "./view.ts";
 
-export type PlainPurchase = {
-  readonly verdict: HistoryVerdict;
-  /** The id of the checkout; null if the shop created none. */
-  readonly reference: string | null;
-  readonly recording: Recording;
-  readonly purchase: Purchase;
-  /** The time of the payment, by the monotonic clock. */
-  readonly paidAt: number;
-  /** The last reading of the view. */
-  readonly shownOrder: ShownOrder | null;
-};
+export type PlainPurchase = Awaited<ReturnType<typeof runPlainPurchase>>;
 
 /** Time for the service to deliver the events of an order, in milliseconds. */
 const DELIVERY_TIMEOUT_MS = 10_000;
@@ -49,10 +37,12 @@ const PLAIN_HISTORY = { causes: { booked_when_paid: "loses_plain", takes_events:
 const MAX_EARLIER_WORK_MS = 15_000;
 
 /** Makes the first purchase, whose times set all later waits. The service delivers all events; the bench has no lease yet. */
-export async function runPlainPurchase(bench: Bench, onSlow: () => void): Promise<PlainPurchase> {
+export async function runPlainPurchase(bench: Bench, onSlow: () => void) {
   const firstPurchase = await purchaseOnce(bench, onSlow);
-  if (firstPurchase.reference === null && bench.useCommonIds !== undefined && (await wasRefused(bench))) {
-    bench.useCommonIds();
+  const { useCommonIds } = bench;
+  const hasOrder = firstPurchase.purchase.checkouts.length > 0;
+  if (!hasOrder && useCommonIds !== undefined && (await wasRefused(bench))) {
+    useCommonIds();
     return purchaseOnce(bench, onSlow);
   }
   const isBusy = isLate(firstPurchase.verdict) && firstPurchase.recording.bookingMs < MAX_EARLIER_WORK_MS;
@@ -64,69 +54,65 @@ export async function runPlainPurchase(bench: Bench, onSlow: () => void): Promis
  * Whether the service refused the newest create as invalid. A shop that appends its attempts to a drawn order_id makes
  * the form longer with each run, until it is too long.
  */
-async function wasRefused({ call }: Pick<Bench, "call">): Promise<boolean> {
+async function wasRefused({ call }: Bench): Promise<boolean> {
   const newestCreate = { method: "POST", path: "/v1/", by: "merchant", limit: 1 } as const;
   const { requests } = await call({ name: "listRequests", body: newestCreate });
   return requests[0]?.status === 400;
 }
 
-async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurchase> {
+async function purchaseOnce(bench: Bench, onSlow: () => void) {
   const { shop } = bench;
   const purchase = createPurchase(bench.newId(), shop.kinds?.[0]);
   const facts: Observation[] = [...dialectFacts(bench, true)];
-  const finish = (recording: Recording, paidAt: number, verdict?: HistoryVerdict): PlainPurchase => ({
+  const finish = (recording: Recording, paidAt: number, verdict?: HistoryVerdict) => ({
     verdict: verdict ?? judgeHistory(bench.dialect === undefined ? PLAIN_HISTORY : {}, facts, shop.settleMs),
-    reference: purchase.checkouts.at(-1)?.id ?? null,
     recording,
     purchase,
+    /** The time of the payment, by the monotonic clock. */
     paidAt,
+    /** The last reading of the view. */
     shownOrder: facts.findLast((fact) => fact.kind === "look")?.view ?? null,
   });
-  const runs = await createOrders(bench, purchase, { times: 1 });
+  const runs = await createOrders(bench, purchase);
   const liveCount = purchase.checkouts.length;
   facts.push({ kind: "create", runs, isRefused: false, isRepeat: false, hasNewOrderId: false, liveCount });
-  if (purchase.checkouts.length === 0)
-    return finish(NO_RECORDING, 0, await noOrderVerdict(bench, purchase, runs));
-  const { orderId, object: kind, id } = lastCheckout(purchase);
+  if (liveCount === 0) return finish(NO_RECORDING, 0, await noOrderVerdict(bench, purchase, runs));
+  const { orderId, id } = lastCheckout(purchase);
   const { cartId } = purchase;
   const hasSameId = shop.create === undefined || orderId === cartId;
   const suffix = orderId.startsWith(cartId) ? orderId.slice(cartId.length) : "";
   const namesCheckout = runs.some(({ text }) => text.includes(id));
-  const recording = { hasSameId, suffix, kind, namesCheckout, bookingMs: 0, answerMs: 0 };
+  const recording = { hasSameId, suffix, namesCheckout, bookingMs: 0, answerMs: 0 };
   if (shop.view === undefined) return finish(recording, bench.world.monotonic());
-  await awaitDeliveries(bench, lastCheckout(purchase));
+  await awaitDeliveries(bench, purchase);
   const firstReading = await awaitNewOrder(bench, purchase);
   if (firstReading.isMissing && shop.create === undefined)
     return finish(recording, 0, noVerdict(factOf("unknown_order"), "create", firstReading.got));
-  facts.push(await lookFact(bench, { purchase }, firstReading));
+  facts.push(await lookFact(bench, purchase, firstReading));
   if (firstReading.order === null || firstReading.order.paid) return finish(recording, 0);
   const paidAt = await payOnPage(bench, purchase);
   const reading = await awaitPayment(bench, purchase, onSlow);
   const bookingMs = bench.world.monotonic() - paidAt;
-  const deliveries = await awaitDeliveries(bench, lastCheckout(purchase));
+  const deliveries = await awaitDeliveries(bench, purchase);
   purchase.isNotified = isAccepted(deliveries);
   facts.push(...refusedFacts(deliveries));
   const isWithoutEvents = deliveries.length === 0;
-  const measuredRecording = {
-    ...recording,
-    bookingMs,
-    answerMs: slowestAnswerMs(deliveries),
-    isWithoutEvents,
-  };
-  const notifiedPurchase = { ...purchase, isNotified: true };
+  const answerTimes = deliveries.flatMap(({ attempts }) =>
+    attempts.map(({ milliseconds }) => milliseconds ?? 0),
+  );
+  const answerMs = Math.max(0, ...answerTimes);
+  const measuredRecording = { ...recording, bookingMs, answerMs, isWithoutEvents };
+  const finishMeasured = (verdict?: HistoryVerdict) => finish(measuredRecording, paidAt, verdict);
   if (!isBooked(reading) && isWithoutEvents)
-    return finish(
-      measuredRecording,
-      paidAt,
-      noVerdict(factOf("no_event_delivered"), "endpoint", reading.got),
-    );
-  if (!isBooked(reading)) facts.push(await lookFact(bench, { purchase: notifiedPurchase }, reading));
+    return finishMeasured(noVerdict(factOf("no_event_delivered"), "endpoint", reading.got));
+  const notifiedPurchase = { ...purchase, isNotified: true };
+  if (!isBooked(reading)) facts.push(await lookFact(bench, notifiedPurchase, reading));
   else {
     const waitMs = Math.max(PLAIN_WATCH_MS, quietMs({ recording: measuredRecording }));
-    const laterLook = await lookAt({ ...bench, recording: measuredRecording }, "a", notifiedPurchase, waitMs);
+    const laterLook = await lookAt({ ...bench, recording: measuredRecording }, notifiedPurchase, waitMs);
     facts.push({ ...laterLook, waitedMs: bookingMs });
   }
-  return finish(measuredRecording, paidAt);
+  return finishMeasured();
 }
 
 /** The verdict if the shop created no order: not judged, unless the service refused the purchase's key. */
@@ -137,11 +123,8 @@ async function noOrderVerdict(
 ): Promise<HistoryVerdict> {
   const log = await createsOf(bench, cartId);
   const watchedRuns = runs.map((run) => ({ ...run, isKilled: null, log }));
-  const verdict = judgeHistory(
-    {},
-    [{ kind: "client", purchase: { runs: watchedRuns, liveCount: 0, hasNewOrderId: false } }],
-    undefined,
-  );
+  const clientPurchase = { runs: watchedRuns, liveCount: 0, hasNewOrderId: false };
+  const verdict = judgeHistory({}, [{ kind: "client", purchase: clientPurchase }], undefined);
   return verdict.state === "broken" && verdict.invariant === "one_key"
     ? verdict
     : noVerdict(factOf("no_order", runs[0]?.got ?? ""), "create");
@@ -151,11 +134,10 @@ async function noOrderVerdict(
 async function awaitPayment(bench: Bench, purchase: Purchase, onSlow: () => void): Promise<ViewReading> {
   const lastReading = await awaitReading(bench, purchase, { isEnough: isBooked, waitMs: SLOW_MS });
   if (isBooked(lastReading)) return lastReading;
-  const options = { isEnough: isBooked, waitMs: 0 };
-  if (!isAccepted(await awaitDeliveries(bench, lastCheckout(purchase))))
-    return awaitReading(bench, purchase, options);
-  onSlow();
-  return awaitReading(bench, purchase, { ...options, waitMs: MAX_SETTLE_MS - SLOW_MS });
+  const isSlow = isAccepted(await awaitDeliveries(bench, purchase));
+  if (isSlow) onSlow();
+  const waitMs = isSlow ? MAX_SETTLE_MS - SLOW_MS : 0;
+  return awaitReading(bench, purchase, { isEnough: isBooked, waitMs });
 }
 
 /** Opens the payment page, and pays through the control API. Returns the time of the payment. */
@@ -179,10 +161,8 @@ async function payOnPage({ world, call, signal }: Bench, purchase: Purchase): Pr
 type Deliveries = AnswerOf<"listDeliveries">["deliveries"];
 
 /** Waits until the service has delivered the events of a checkout; a shop that answered that it is busy gets them again. */
-async function awaitDeliveries(
-  { world, call, signal }: Pick<Bench, "world" | "call" | "signal">,
-  { id: checkoutId, orderId }: { readonly id: string; readonly orderId: string },
-): Promise<Deliveries> {
+async function awaitDeliveries({ world, call, signal }: Bench, purchase: Purchase): Promise<Deliveries> {
+  const { id: checkoutId, orderId } = lastCheckout(purchase);
   const listDue = async () => {
     const { deliveries } = await call({ name: "listDeliveries", body: { checkoutId, state: "due" } });
     const isBusy = deliveries.some(({ attempts }) => BUSY_STATUSES.has(attempts.at(-1)?.status ?? 0));
@@ -211,15 +191,7 @@ function refusedFacts(deliveries: Deliveries): readonly Observation[] {
   return deliveries.toReversed().flatMap(({ type, state, attempts }): readonly Observation[] => {
     const attempt = attempts.at(-1);
     if (state === "succeeded" || attempt === undefined) return [];
-    const gotFact = attempt.status === null ? factOf("no_answer") : String(attempt.status);
-    return [{ kind: "refused", type, isForeign: false, got: gotFact }];
+    const got = attempt.status === null ? factOf("no_answer") : String(attempt.status);
+    return [{ kind: "refused", type, isForeign: false, got }];
   });
-}
-
-/** The slowest answer to an event, in milliseconds. */
-function slowestAnswerMs(deliveries: Deliveries): number {
-  return Math.max(
-    0,
-    ...deliveries.flatMap(({ attempts }) => attempts.map(({ milliseconds }) => milliseconds ?? 0)),
-  );
 }

@@ -1,43 +1,34 @@
-// Plays a history on a bench, and returns the observed facts.
+// Plays a history on a bench, and notes the observed facts. A search moves the store's clock instead of waiting.
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
+import { answersIn, mustShopKnow } from "../../core/judge/deliveries.ts";
 import { isUnbooked, judgeHistory } from "../../core/judge/judge.ts";
-import { type Observation } from "../../core/judge/observation.ts";
+import type { ObservedDelivery } from "../../core/judge/observation.ts";
+import { isAnsweredWithSecret } from "../../core/judge/secrets.ts";
 import { neighbourIds } from "../../core/judge/neighbours.ts";
 import {
   ORDER_NAMES,
   type ConcurrentStep,
   type History,
   type OrderName,
+  type ReturnForm,
   type Step,
 } from "../../core/judge/step.ts";
-import { factOf } from "../../core/readiness/drills/said.ts";
 import { poll } from "../poll.ts";
-import {
-  lastCheckout,
-  createPurchase,
-  NoOrder,
-  ownCheckouts,
-  refresh,
-  type Bench,
-  type Purchase,
-  type Purchases,
-} from "./bench.ts";
-import { buy, createElsewhere } from "./buy.ts";
-import { advance, deliverAll } from "./clock.ts";
+import { lastCheckout, createPurchase, ownCheckouts, refresh, type Bench, type Purchase } from "./bench.ts";
+import { buy, createElsewhere, hasNewOrderId } from "./buy.ts";
 import { expectedOrderId, purchaseOf, removeFaults, setFaults, type Play } from "./faults.ts";
-import { awaitReading, MIN_QUIET_MS, lookAt, quietMs } from "./looks.ts";
+import { awaitReading, hasRetrieved, MIN_QUIET_MS, lookAt, quietMs } from "./looks.ts";
 import { openReturnPage } from "./returns.ts";
 import {
   acceptedAnswersOf,
   deliver,
   redeliver,
-  eventsOf,
+  lastEventOf,
   resultOf,
   noteAnswers,
   firstRefusal,
   tell,
-  type Answers,
 } from "./tell.ts";
 
 /** How long a restarted shop may take until its view answers, and then until it accepts an event, in milliseconds. */
@@ -47,93 +38,81 @@ const RESEND_PAUSE_MS = 500;
 /** How long a shop may take until it sends its create, or asks about an open order by itself, in milliseconds. */
 const AWAIT_TIMEOUT_MS = { create: 10_000, question: 6000 };
 const POLL_PAUSE_MS = 50;
+/** Within this time an order expires and its deliveries use all their attempts, in milliseconds. */
+const SPAN_MS = 72 * 3_600_000;
+/** Maximum number of such spans, for longer delivery schedules. */
+const MAX_SPANS = 5;
+const PAGE_LIMIT = 1000;
+
+/** The orders of a history; their order_ids may resemble each other. */
+export function ordersOf(
+  bench: Bench,
+  { neighbourKind }: Pick<History, "neighbourKind">,
+  kind: CheckoutObject,
+): readonly Purchase[] {
+  const id = bench.newId();
+  const ids = neighbourKind === undefined ? [id] : neighbourIds(id, neighbourKind);
+  return ORDER_NAMES.map((name, index) => createPurchase(ids[index] ?? bench.newId(), kind, name));
+}
+
 /** Plays all steps of a history, and removes its faults in any case. Throws NoOrder if the shop created no order. */
 export async function playHistory(
   bench: Bench,
   history: History,
-  {
-    orders = new Map<OrderName, Purchase>(),
-    kind = "order",
-    facts = [],
-    isReadAgain = false,
-  }: {
-    readonly orders?: Purchases;
-    readonly kind?: CheckoutObject;
-    /** Receives the observed facts, also from a history that cannot be played to its end. */
-    readonly facts?: Observation[];
-    readonly isReadAgain?: boolean;
-  },
-): Promise<readonly Observation[]> {
+  parts: Pick<Play, "orders" | "facts" | "isReadAgain">,
+): Promise<void> {
   const play: Play = {
     bench,
     history,
-    orders,
-    facts,
+    ...parts,
     faults: [],
     killController: new AbortController(),
-    killWatch: undefined,
+    endKillWatch: undefined,
     isAfterOutage: false,
-    isReadAgain,
   };
-  nameOrders(play, kind);
   try {
     const { steps } = history;
     const endIndex = steps.findLastIndex(({ act }) => act !== "look") + 1;
-    for (const [index, step] of steps.entries()) {
-      if (bench.signal.aborted) break;
-      if (!(await playStep(play, step, index >= endIndex))) break;
-    }
-    return play.facts;
+    for (const [index, step] of steps.entries())
+      if (bench.signal.aborted || (await playStep(play, step, index >= endIndex)) === false) break;
   } finally {
     await removeFaults(play);
   }
 }
 
-function nameOrders({ bench, history: { neighbourKind }, orders }: Play, kind: CheckoutObject): void {
-  if (orders.size > 0) return;
-  const id = bench.newId();
-  const ids = neighbourKind === undefined ? [id] : neighbourIds(id, neighbourKind);
-  ORDER_NAMES.forEach((name, index) => orders.set(name, createPurchase(ids[index] ?? bench.newId(), kind)));
-}
-
 /** Plays a step; returns false if the rest of the history cannot be played. */
-async function playStep(play: Play, step: Step, isLast = false): Promise<boolean> {
+async function playStep(play: Play, step: Step, isLast = false): Promise<boolean | void> {
+  const { world, signal, othersDone } = play.bench;
   switch (step.act) {
     case "look":
-      return look(play, step.of, isLast);
+      return look(play, purchaseOf(play, step.of), isLast);
     case "create":
       return buy(play, step);
     case "create_elsewhere":
       // The shop first gets the events of its own order that it has not accepted yet.
-      await redeliver(play, step.of);
+      await redeliver(play, purchaseOf(play, step.of));
       return createElsewhere(play, step);
     case "pay":
       return pay(play, step);
     case "tell":
-      await tell(play, step);
-      return true;
+      return tell(play, step);
     case "at_once":
-      await runConcurrently(play, step.acts);
-      return true;
+      return runConcurrently(play, step.acts);
     case "visit":
-      await visit(play, step.of, step.form);
-      return true;
+      return visit(play, step.of, step.form);
     case "faults":
-      await setFaults(play, step);
-      return true;
+      return setFaults(play, step);
     case "wait":
-      await play.bench.world.sleep(step.milliseconds, play.bench.signal);
-      return true;
+      return world.sleep(step.milliseconds, signal);
     case "wait_for_others":
-      await Promise.all([play.bench.othersDone, play.bench.world.sleep(step.minMs, play.bench.signal)]);
-      return true;
+      await Promise.all([othersDone, world.sleep(step.minMs, signal)]);
+      return;
     case "await":
       return awaitService(play, purchaseOf(play, step.of), step.kind);
     case "restart":
       return restart(play, step);
     case "deliver_all":
-      await deliverAll(play, purchaseOf(play, step.of));
-      return true;
+      return deliverAll(play, purchaseOf(play, step.of));
   }
 }
 
@@ -141,14 +120,13 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
  * Redelivers the events of all orders, and reads the view of one. A broken rule ends the history, because later steps
  * would hide it: another delivery hides that a payment was lost. A search continues, to find every broken rule.
  */
-async function look(play: Play, orderName: OrderName, isLast: boolean): Promise<boolean> {
-  for (const name of play.orders.keys()) await redeliver(play, name);
-  const { bench, isReadAgain } = play;
-  const waitMs = isLast && isReadAgain ? MIN_QUIET_MS : quietMs(bench);
-  const fact = await lookAt(bench, orderName, purchaseOf(play, orderName), waitMs);
-  play.facts.push(fact);
+async function look(play: Play, purchase: Purchase, isLast: boolean): Promise<boolean> {
+  const { bench, facts, isReadAgain } = play;
+  for (const order of play.orders) await redeliver(play, order);
+  const fact = await lookAt(bench, purchase, isLast && isReadAgain ? MIN_QUIET_MS : quietMs(bench));
+  facts.push(fact);
   return bench.search === undefined
-    ? judgeHistory({}, play.facts, bench.shop.settleMs).state !== "broken"
+    ? judgeHistory({}, facts, bench.shop.settleMs).state !== "broken"
     : !isUnbooked(fact);
 }
 
@@ -179,17 +157,14 @@ async function awaitService(
   purchase: Purchase,
   awaitedKind: keyof typeof AWAIT_TIMEOUT_MS,
 ): Promise<boolean> {
-  const { world, call, leaseId, signal } = bench;
+  const { world, call, signal } = bench;
   const orderId = expectedOrderId(bench, purchase);
   if (orderId === undefined && awaitedKind === "create") return false;
   const isSeen = async (): Promise<boolean> => {
-    if (awaitedKind === "create") {
-      const { checkouts } = await call({ name: "listCheckouts", body: { orderId } });
-      if (purchase.checkouts.length === 0) purchase.checkouts = checkouts;
-      return checkouts.length > 0;
-    }
-    const { paidCheckouts } = await call({ name: "listRetrieves", id: leaseId, body: undefined });
-    return purchase.paidCheckout === undefined || paidCheckouts.includes(purchase.paidCheckout.id);
+    if (awaitedKind === "question") return hasRetrieved(bench, purchase);
+    const { checkouts } = await call({ name: "listCheckouts", body: { orderId } });
+    if (purchase.checkouts.length === 0) purchase.checkouts = checkouts;
+    return checkouts.length > 0;
   };
   const waitMs = AWAIT_TIMEOUT_MS[awaitedKind];
   await poll(world, isSeen, { isEnough: Boolean, waitMs, firstPauseMs: POLL_PAUSE_MS, signal });
@@ -199,51 +174,45 @@ async function awaitService(
 /** Starts all concurrent acts together, each after its delay. */
 async function runConcurrently(play: Play, acts: readonly ConcurrentStep[]): Promise<void> {
   const { bench } = play;
-  const { world, signal } = bench;
-  const tellActs = acts.filter((act): act is Extract<ConcurrentStep, { tell: OrderName }> => "tell" in act);
+  const pause = (pauseMs = 0): Promise<void> =>
+    pauseMs === 0 ? Promise.resolve() : bench.world.sleep(pauseMs, bench.signal);
+  const tellActs = acts.flatMap((act) => ("tell" in act ? [act] : []));
   const payments = await Promise.all(
-    tellActs.map(async ({ tell: name, copyCount = 1 }) => {
-      const purchase = purchaseOf(play, name);
-      const events = await eventsOf(bench, lastCheckout(purchase).id);
-      const event = events.findLast(({ status }) => status === "succeeded");
-      if (event === undefined) throw new NoOrder(factOf("no_payment"));
-      return { purchase, event, copyCount };
+    tellActs.map(async (act) => {
+      const purchase = purchaseOf(play, act.tell);
+      return { act, purchase, event: await lastEventOf(bench, purchase, "succeeded") };
     }),
   );
-  const pause = (afterMs: number): Promise<void> =>
-    afterMs === 0 ? Promise.resolve() : world.sleep(afterMs, signal);
-  const [firstPayment, ...otherPayments] = payments;
-  const sendAll = async (): Promise<void> => {
+  const tellAll = async (): Promise<void> => {
+    const [firstPayment] = payments;
     if (firstPayment === undefined) return;
-    await pause(tellActs[0]?.afterMs ?? 0);
-    const otherIds = payments.flatMap(({ event, copyCount }, index) =>
-      Array.from({ length: copyCount - (index === 0 ? 1 : 0) }, () => event.eventId),
+    await pause(firstPayment.act.afterMs);
+    const [, ...concurrentIds] = payments.flatMap(({ act: { copyCount = 1 }, event }) =>
+      Array.from({ length: copyCount }, () => event.eventId),
     );
-    const answers = await deliver(bench, firstPayment.purchase, {
-      ...firstPayment.event,
-      concurrentIds: otherIds,
-    });
-    for (const { purchase, event } of [firstPayment, ...otherPayments])
+    const answers = await deliver(bench, firstPayment.purchase, { ...firstPayment.event, concurrentIds });
+    for (const { purchase, event } of payments)
       // One accepted copy is enough: a receiver may answer a simultaneous copy with 409 or 503.
       noteAnswers(purchase, event, acceptedAnswersOf(answers, event.eventId));
   };
-  const visits = acts.flatMap((act) => ("visit" in act ? [act] : []));
-  const stepActs = acts.flatMap((act) => ("steps" in act ? [act] : []));
-  const spans = acts.flatMap((act) => ("advanceMs" in act ? [act.advanceMs] : []));
+  const visitLater = async (orderName: OrderName, afterMs: number | undefined): Promise<void> => {
+    await pause(afterMs);
+    await visit(play, orderName);
+  };
+  const playLater = async ({ steps, share, during, delayMs = 0 }: ShareStep): Promise<void> => {
+    const { visitMs = 0 } = purchaseOf(play, "a");
+    await pause(share * (during === "visit" ? visitMs : bench.recording.answerMs + delayMs));
+    for (const step of steps) if ((await playStep(play, step)) === false) break;
+  };
   await awaitAll([
-    sendAll(),
-    ...spans.map((spanMs) => advance(bench, spanMs)),
-    ...visits.map(async ({ visit: name, afterMs = 0 }) => {
-      await pause(afterMs);
-      await visit(play, name, undefined);
-    }),
-    ...stepActs.map(async ({ steps, share, during, delayMs = 0 }) => {
-      const { visitMs = 0 } = purchaseOf(play, "a");
-      await pause(share * (during === "visit" ? visitMs : bench.recording.answerMs + delayMs));
-      for (const step of steps) if (!(await playStep(play, step))) break;
-    }),
+    tellAll(),
+    ...acts.flatMap((act) => ("advanceMs" in act ? [advance(bench, act.advanceMs)] : [])),
+    ...acts.flatMap((act) => ("visit" in act ? [visitLater(act.visit, act.afterMs)] : [])),
+    ...acts.flatMap((act) => ("steps" in act ? [playLater(act)] : [])),
   ]);
 }
+
+type ShareStep = Extract<ConcurrentStep, { readonly share: number }>;
 
 /** Waits until all have ended, and then throws the first error, so that no work continues after a failed history. */
 async function awaitAll(promises: readonly Promise<void>[]): Promise<void> {
@@ -251,33 +220,36 @@ async function awaitAll(promises: readonly Promise<void>[]): Promise<void> {
   if (failure?.status === "rejected") throw failure.reason;
 }
 
-async function visit(
-  play: Play,
-  orderName: OrderName,
-  form: Extract<Step, { act: "visit" }>["form"] = {},
-): Promise<void> {
+async function visit(play: Play, orderName: OrderName, { session, ...form }: ReturnForm = {}): Promise<void> {
   const { bench, facts } = play;
-  const { shop } = bench;
+  const { shop, world } = bench;
   const purchase = purchaseOf(play, orderName);
-  // An error of the function proves nothing; the view shows the effect of the return.
-  if (shop.returns !== undefined)
-    return void (await shop.returns(lastCheckout(purchase)).catch(() => undefined));
-  if (shop.returnUrl === undefined) throw new Error("a history of returns needs a return_url");
-  const { session, ...formFields } = form;
   const checkout = lastCheckout(purchase);
-  const { cookies } = purchase;
-  const sessionId = session === null ? null : sessionOf(play, purchase, session);
+  if (shop.returns !== undefined) {
+    // An error of the function proves nothing; the view shows the effect of the return.
+    await shop.returns(checkout).catch(() => undefined);
+    return;
+  }
+  if (shop.returnUrl === undefined) throw new Error("a history of returns needs a return_url");
+  const sessionId = sessionOf(play, purchase, session);
   const isOwn = ownCheckouts(purchase).some(({ id }) => id === sessionId);
   const firstFailureStatus = play.faults.length > 0 ? 600 : isOwn ? 300 : 500;
-  const visitOptions = { session: sessionId, cookies, firstFailureStatus } as const;
-  const pageVisit = { page: shop.returnUrl, checkout, form: formFields, ...visitOptions };
-  const startedAt = bench.world.monotonic();
-  const result = await openReturnPage(bench, pageVisit);
-  purchase.visitMs = bench.world.monotonic() - startedAt;
+  const { cookies } = purchase;
+  const startedAt = world.monotonic();
+  const result = await openReturnPage(bench, {
+    page: shop.returnUrl,
+    checkout,
+    form,
+    session: sessionId,
+    cookies,
+    firstFailureStatus,
+  });
+  purchase.visitMs = world.monotonic() - startedAt;
   facts.push({ kind: "visit", ...result });
 }
 
-function sessionOf(play: Play, purchase: Purchase, session: OrderName | "first" | undefined): string {
+function sessionOf(play: Play, purchase: Purchase, session: ReturnForm["session"]): string | null {
+  if (session === null) return null;
   if (session === "first") return purchase.checkouts[0]?.id ?? "";
   return lastCheckout(session === undefined ? purchase : purchaseOf(play, session)).id;
 }
@@ -310,18 +282,51 @@ async function restart(
   });
   const { acceptedEvent: event } = purchase;
   if (order === null || event === undefined || recording.refusesAgain === true) return true;
-  const sendAgain = (): Promise<Answers> => deliver(bench, purchase, event);
-  const isEnough = (answers: Answers): boolean => firstRefusal(answers) === undefined;
-  const refusal = firstRefusal(
-    await poll(world, sendAgain, {
-      isEnough,
-      waitMs: RESTART_TIMEOUT_MS.event,
-      firstPauseMs: RESEND_PAUSE_MS,
-      signal,
-    }),
-  );
+  const sendAgain = async () => firstRefusal(await deliver(bench, purchase, event));
+  const refusal = await poll(world, sendAgain, {
+    isEnough: (answer) => answer === undefined,
+    waitMs: RESTART_TIMEOUT_MS.event,
+    firstPauseMs: RESEND_PAUSE_MS,
+    signal,
+  });
   if (refusal === undefined || signal.aborted) return true;
   const cause = "refuses_since_restart";
   play.facts.push({ kind: "refused", type: event.type, got: resultOf(refusal), isForeign: false, cause });
   return false;
+}
+
+/** Moves the store's clock; the service makes the deliveries that fall due. */
+async function advance({ call }: Bench, spanMs: number): Promise<void> {
+  await call({ name: "moveClock", body: { action: "advance", byMs: spanMs } });
+}
+
+/** Moves the clock until every checkout of the purchase is final and no delivery is due. */
+async function deliverAll({ bench, facts }: Play, purchase: Purchase): Promise<void> {
+  let deliveries: readonly ObservedDelivery[] = [];
+  for (let span = 1; span <= MAX_SPANS; span += 1) {
+    await advance(bench, SPAN_MS);
+    await refresh(bench, purchase);
+    deliveries = await deliveriesOf(bench, purchase);
+    const areFinal = purchase.checkouts.every(({ status }) => isFinal(status));
+    if (areFinal && deliveries.every(({ state }) => state !== "due")) break;
+  }
+  purchase.deliveries = deliveries;
+  purchase.isNotified = mustShopKnow(deliveries);
+  const liveCount = purchase.checkouts.length;
+  const clientFact = { runs: [], liveCount, hasNewOrderId: hasNewOrderId(bench, purchase) };
+  facts.push(...answersIn(deliveries), { kind: "client", purchase: clientFact });
+}
+
+/** The deliveries of a run, oldest first. */
+async function deliveriesOf(
+  { call, search, notes }: Bench,
+  { cartId }: Purchase,
+): Promise<readonly ObservedDelivery[]> {
+  const { endpointId } = search ?? {};
+  const runFilter = endpointId === undefined ? {} : { orderId: cartId, endpointId };
+  const { deliveries } = await call({ name: "listDeliveries", body: { limit: PAGE_LIMIT, ...runFilter } });
+  if (deliveries.some(isAnsweredWithSecret)) notes.secretPlaces.add("answer");
+  return deliveries
+    .map(({ type: eventType, cause, state, attempts }) => ({ eventType, cause, state, attempts }))
+    .toReversed();
 }

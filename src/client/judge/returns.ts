@@ -37,19 +37,18 @@ export async function openReturnPage(
   let url = `${session === null ? address.replace(/&session_id=$/, "") : address}${query}`;
   const referer = refererOf(from, { shop: new URL(page).origin, ...target });
   const headers = { ...BROWSER_HEADERS, ...referer };
-  const formHeaders = {
-    ...headers,
-    Origin: new URL(referer["Referer"] ?? page).origin,
-    "Content-Type": "application/x-www-form-urlencoded",
-  };
-  const body = new URL(`${url}${PAID_QUERY}`).search.slice(1);
+  const formRequest = {
+    method: "POST",
+    headers: {
+      ...headers,
+      Origin: new URL(referer["Referer"] ?? page).origin,
+      "Content-Type": "application/x-www-form-urlencoded",
+    },
+    body: new URL(`${url}${PAID_QUERY}`).search.slice(1),
+  } as const;
   for (let hopCount = 0; hopCount <= MAX_REDIRECTS; hopCount += 1) {
-    const requestParts =
-      method === "POST" && hopCount === 0 ? ({ method, headers: formHeaders, body } as const) : { headers };
-    const request = {
-      ...requestParts,
-      headers: { ...requestParts.headers, ...cookies.headerFor(url, cookie) },
-    };
+    const hopRequest = method === "POST" && hopCount === 0 ? formRequest : { headers };
+    const request = { ...hopRequest, headers: { ...hopRequest.headers, ...cookies.headerFor(url, cookie) } };
     const answer = await sendWithReloads(world, target, { ...request, url, signal });
     if (!answer.ok) return { hasArrived: false, got: noAnswer(answer.failure, answer.message) };
     cookies.keep(url, answer.headers["set-cookie"]);
@@ -68,9 +67,8 @@ function judgeVisit(
     page,
     checkout,
     status,
-    firstFailureStatus,
-  }: Pick<ReturnVisit, "page" | "checkout"> &
-    Required<Pick<ReturnVisit, "firstFailureStatus">> & { readonly status: number },
+    firstFailureStatus = 300,
+  }: Omit<ReturnVisit, "session" | "cookies"> & { readonly status: number },
 ): Visit {
   const ids = [checkout.orderId, encodeURIComponent(checkout.orderId), checkout.id];
   const isPage = pathname === new URL(page).pathname || ids.some((id) => pathname.includes(id));

@@ -8,22 +8,18 @@ import { commandResult, runMerchantCommand } from "../merchant-command.ts";
 import { createQueue } from "../../core/mutex.ts";
 import { poll } from "../poll.ts";
 
-/** The command that starts a shop. The shop gets its port in the variable `PORT`, and webhooks at `receiverPath`. */
-type ShopCommand = { readonly commandLine: string; readonly receiverPath: string };
-
-export type ServedShop = {
-  readonly port: number;
-  /** The address for webhooks: the shop's own or, if a delivery is to kill the shop, the address of a proxy. */
-  readonly receiverUrl: string;
-  /** Kills all processes of the shop, or asks them to stop, and starts the shop again. */
-  readonly restart: (mode?: "stop") => Promise<void>;
-  /** Whether the shop did not listen again after it was killed. */
-  readonly isDown: () => boolean;
-  /** The unexpected ends of the shop. */
-  readonly endings: readonly StepValue[];
-  readonly restartIfEnded: () => Promise<void>;
-  readonly stop: () => Promise<void>;
+/** How a shop is started. The shop gets its port in the variable `PORT`, and webhooks at `receiverPath`. */
+type ShopCommand = {
+  readonly commandLine: string;
+  readonly receiverPath: string;
+  readonly env: EnvironmentVariables;
+  /** The kills of the shop at deliveries. Default: none. */
+  readonly kills?: readonly ScheduledFault[];
+  /** Default: a free port. */
+  readonly port?: number | undefined;
 };
+
+export type ServedShop = Awaited<ReturnType<typeof startShop>>;
 
 /** Thrown if a shop does not start to listen; the message has the reason. */
 export class ShopFailure extends Error {
@@ -50,24 +46,13 @@ const MAX_BYTES = 64 * 1024;
 /** Starts the shop. Throws a ShopFailure if the shop does not start to listen. */
 export async function startShop(
   shopWorld: ShopWorld,
-  { commandLine, receiverPath }: ShopCommand,
-  {
-    env,
-    kills,
-    port: requestedPort,
-  }: {
-    readonly env: EnvironmentVariables;
-    readonly kills: readonly ScheduledFault[];
-    /** Default: a free port. */
-    readonly port?: number;
-  },
-): Promise<ServedShop> {
+  { commandLine, receiverPath, env, kills = [], port: requestedPort }: ShopCommand,
+) {
   const { world } = shopWorld;
+  /** The unexpected ends of the shop. */
   const endings: StepValue[] = [];
-  const start = (port: number): Promise<RunningShop> => {
-    const onEnd = (ending: StepValue): void => void endings.push(ending);
-    return serveShop(shopWorld, { commandLine, env: { ...env, PORT: String(port) }, onEnd }, port);
-  };
+  const start = (port: number): Promise<RunningShop> =>
+    serveShop(shopWorld, { commandLine, env, port, endings });
   let port = requestedPort ?? (await freePort(world));
   let isDown = false;
   let shop = await start(port).catch(async (error: unknown) => {
@@ -89,17 +74,20 @@ export async function startShop(
       isDown = true;
     }
   };
+  /** Kills all processes of the shop, or asks them to stop, and starts the shop again. */
   const restart = (mode?: "stop"): Promise<void> => runInTurn(() => startAgain(mode));
   const url = `http://127.0.0.1:${port}${receiverPath}`;
   const killProxy = kills.length === 0 ? undefined : await openKillProxy(world, { url, kills, restart });
   return {
     port,
+    /** The address for webhooks: the shop's own or, if a delivery is to kill the shop, the address of a proxy. */
     receiverUrl: killProxy === undefined ? url : `http://127.0.0.1:${killProxy.port}${receiverPath}`,
     restart,
+    /** Whether the shop did not listen again after it was killed. */
     isDown: () => isDown,
     endings,
     restartIfEnded: () => runInTurn(async () => (shop.hasEnded() ? startAgain() : undefined)),
-    stop: async () => {
+    stop: async (): Promise<void> => {
       isStopped = true;
       await killProxy?.close(0);
       await runInTurn(() => shop.stop());
@@ -120,31 +108,28 @@ const EMPTY_SERVICE = { answer: () => Promise.resolve(UNAVAILABLE_ANSWER), refus
 
 type RunningShop = { readonly stop: (mode?: "stop") => Promise<void>; readonly hasEnded: () => boolean };
 
-/** Runs the command of a shop until `stop` is called; returns when the shop is listening. */
+/** Runs the command of a shop until `stop` is called, and notes an unexpected end; returns when the shop is listening. */
 async function serveShop(
   { world, signal }: ShopWorld,
   {
-    onEnd,
-    ...command
-  }: {
-    readonly commandLine: string;
-    readonly env: EnvironmentVariables;
-    /** Called if the shop ends unexpectedly. */
-    readonly onEnd: (ending: StepValue) => void;
-  },
-  port: number,
+    commandLine,
+    env,
+    port,
+    endings,
+  }: Pick<ShopCommand, "commandLine" | "env"> & { readonly port: number; readonly endings: StepValue[] },
 ): Promise<RunningShop> {
   const killController = new AbortController();
   let shopResult: ShellResult | undefined;
   let hasListened = false;
   const shopCommand = runMerchantCommand(world, {
-    ...command,
+    commandLine,
+    env: { ...env, PORT: String(port) },
     timeoutMs: RUN_TIMEOUT_MS,
     maxOutputBytes: MAX_BYTES,
     signal: AbortSignal.any([signal, killController.signal]),
   }).then((result) => {
     shopResult = result;
-    if (hasListened && !killController.signal.aborted && !signal.aborted) onEnd(commandResult(result));
+    if (hasListened && !killController.signal.aborted && !signal.aborted) endings.push(commandResult(result));
   });
   const stop = async (mode?: "stop"): Promise<void> => {
     killController.abort(mode === undefined ? undefined : ("terminate" satisfies ShellEnd));
@@ -188,11 +173,7 @@ async function openKillProxy(
     url,
     kills,
     restart,
-  }: {
-    readonly url: string;
-    readonly kills: readonly ScheduledFault[];
-    readonly restart: () => Promise<void>;
-  },
+  }: Required<Pick<ShopCommand, "kills">> & { readonly url: string; readonly restart: () => Promise<void> },
 ): Promise<Listener> {
   const countByType = new Map<string, number>();
   const findKill = (body: Uint8Array): ScheduledFault | undefined => {

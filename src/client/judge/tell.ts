@@ -1,19 +1,17 @@
 // Delivers events to the shop in a history, as the service does or with a difference, until the shop accepts them.
+import type { Status } from "../../core/checkout/checkout.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { type Observation } from "../../core/judge/observation.ts";
-import type { OrderName, Step } from "../../core/judge/step.ts";
+import type { Step } from "../../core/judge/step.ts";
 import type { StepValue } from "../../core/readiness/drill-shapes.ts";
 import { englishOf, factOf } from "../../core/readiness/drills/said.ts";
 import type { EventEntry } from "../../core/webhook/shapes.ts";
-import { lastCheckout, NoOrder, type Bench, type Purchase } from "./bench.ts";
+import { lastCheckout, NoOrder, type Bench, type OwnEvent, type Purchase } from "./bench.ts";
 import {
   UNCHANGED_EVENT,
   findEndpoints,
-  postOf,
-  requestsOf,
+  postsOf,
   eventVariant,
   similarVariant,
-  type EventVariant,
   type JudgedEndpoint,
 } from "./events.ts";
 import { purchaseOf, type Play } from "./faults.ts";
@@ -23,26 +21,17 @@ const REPEAT_PAUSES_MS = [200, 500, 1100, 2500, 5000];
 /** Timeout of a delivery to all endpoints, in milliseconds: receivers may be slow. */
 const DELIVER_TIMEOUT_MS = 120_000;
 
-type EventRef = {
-  readonly eventId: string;
-  readonly type: string;
-  readonly status: string;
-  readonly checkoutId: string;
-};
-
-export async function eventsOf({ call }: Bench, id: string): Promise<readonly EventRef[]> {
+/** The events of a checkout, oldest first. */
+async function eventsOf({ call }: Bench, id: string) {
   const { events } = await call({ name: "inspectCheckout", id, body: undefined });
-  return events.map(({ eventId, type }) => ({
-    eventId,
-    type,
-    status: type.split(".")[1] ?? "",
-    checkoutId: id,
-  }));
+  return events.map(({ eventId, type }) => ({ eventId, type, status: type.split(".")[1], checkoutId: id }));
 }
 
-export async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Promise<void> {
-  const { bench } = play;
-  const { of, statuses, alteration, from, sameIdPart: samePart } = step;
+export async function tell(
+  play: Play,
+  { of, statuses, alteration, from, sameIdPart }: Extract<Step, { act: "tell" }>,
+): Promise<void> {
+  const { bench, facts } = play;
   const purchase = purchaseOf(play, of);
   const startedAt = bench.world.monotonic();
   const { checkouts, foreignIds } = purchase;
@@ -56,47 +45,43 @@ export async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Pr
     statuses === undefined
       ? events
       : statuses.flatMap((status) => events.filter((event) => event.status === status));
-  const { world, dialect } = bench;
   for (const event of requestedEvents) {
     const variant =
-      samePart === undefined
-        ? eventVariant(alteration, { id: world.uuid(), checkout: lastCheckout(purchase), dialect })
-        : similarVariant(await lastEventOf(play, "a"), samePart);
-    const answers = await deliver(bench, purchase, { ...event, variant });
+      sameIdPart === undefined
+        ? eventVariant(alteration, bench, lastCheckout(purchase))
+        : similarVariant((await lastEventOf(bench, purchaseOf(play, "a"))).eventId, sameIdPart);
+    const sentEvent = { ...event, variant };
+    const answers = await deliver(bench, purchase, sentEvent);
     if (alteration === undefined || alteration === "in_parts" || alteration === "late")
-      noteAnswers(purchase, { ...event, variant }, answers);
-    if (alteration === "forged") play.facts.push(...forgedFacts(answers));
+      noteAnswers(purchase, sentEvent, answers);
+    if (alteration !== "forged") continue;
+    for (const answer of answers)
+      facts.push({ kind: "forged", isAccepted: isAccepted(answer), got: resultOf(answer) });
   }
   // A shop without an endpoint learns of the payment from the API.
-  const learnsFromApi = bench.recording.isWithoutEvents === true;
-  if (learnsFromApi && requestedEvents.some(({ type, checkoutId }) => isPayment(type, checkoutId, purchase)))
+  if (bench.recording.isWithoutEvents === true && requestedEvents.some((event) => isPayment(event, purchase)))
     purchase.isNotified = true;
   purchase.eventMs = (bench.world.monotonic() - startedAt) / Math.max(1, requestedEvents.length);
 }
 
-async function lastEventOf(play: Play, orderName: OrderName): Promise<string> {
-  const event = (await eventsOf(play.bench, lastCheckout(purchaseOf(play, orderName)).id)).at(-1);
+/** The last event of an order, or its last event with a status. Throws NoOrder if there is none. */
+export async function lastEventOf(bench: Bench, purchase: Purchase, status?: Status) {
+  const events = await eventsOf(bench, lastCheckout(purchase).id);
+  const event = events.findLast((candidate) => status === undefined || candidate.status === status);
   if (event === undefined) throw new NoOrder(factOf("no_payment"));
-  return event.eventId;
+  return event;
 }
 
 type Answer = Pick<AnswerOf<"postToEndpoint">["answers"][number], "status" | "error">;
 
-export type Answers = readonly (Answer & { readonly eventId: string })[];
+type Answers = readonly (Answer & { readonly eventId: string })[];
 
-function forgedFacts(answers: Answers): readonly Observation[] {
-  return answers.map((answer) => ({ kind: "forged", isAccepted: isAccepted(answer), got: resultOf(answer) }));
-}
-
-export function resultOf({ status, error }: Pick<Answers[number], "status" | "error">): StepValue {
+export function resultOf({ status, error }: Answer): StepValue {
   if (status !== null) return String(status);
   return factOf(error === null ? "no_answer" : `no_answer:${error}`);
 }
 
-function eventOf(
-  { call, notes: { events } }: Pick<Bench, "call" | "notes">,
-  id: string,
-): Promise<EventEntry> {
+function eventOf({ call, notes: { events } }: Bench, id: string): Promise<EventEntry> {
   const event = events.get(id) ?? call({ name: "showEvent", id, body: undefined });
   events.set(id, event);
   return event;
@@ -113,25 +98,24 @@ export async function endpointsOf({
 /** Delivers an event of a purchase together with the events `concurrentIds`, and notes the delivery for the story. */
 export async function deliver(
   bench: Bench,
-  purchase: Pick<Purchase, "ownDeliveries">,
-  delivery: {
-    readonly eventId: string;
-    readonly type: string;
-    readonly variant?: EventVariant;
-    readonly concurrentIds?: readonly string[];
-  },
+  { ownDeliveries }: Purchase,
+  {
+    eventId,
+    type,
+    variant = UNCHANGED_EVENT,
+    concurrentIds,
+  }: OwnEvent & { readonly concurrentIds?: readonly string[] },
 ): Promise<Answers> {
-  const { call, leaseId, signal, world, dialect } = bench;
-  const { eventId, type, variant = UNCHANGED_EVENT, concurrentIds } = delivery;
+  const { call, leaseId, signal, world } = bench;
   const at = world.monotonic();
   const endpoints = await endpointsOf(bench);
   const connection = concurrentIds === undefined ? "kept" : "fresh";
   const ids = [eventId, ...(concurrentIds ?? [])];
   const events = await Promise.all(ids.map((id) => eventOf(bench, id)));
   const requests = events.flatMap((event) =>
-    requestsOf(world, event, { endpoints, dialect, variant }).map(([id, request]) => ({
+    postsOf(bench, event, { endpoints, variant, connection }).map((post) => ({
       eventId: event.eventId,
-      post: postOf(id, request, connection),
+      post,
     })),
   );
   // One request at a time, to keep few in flight; events with `concurrentIds` are sent together.
@@ -144,37 +128,29 @@ export async function deliver(
       answers.push({ eventId: round[index]?.eventId ?? "", status, error });
   }
   const gotText = answers.map((answer) => englishOf(resultOf(answer))).join(", ");
-  purchase.ownDeliveries.push({
-    at,
-    text: `the run delivered ${variant.text.replace("{type}", type)}: ${gotText}`,
-  });
+  const sentText = variant.text.replace("{type}", type);
+  ownDeliveries.push({ at, text: `the run delivered ${sentText}: ${gotText}` });
   return answers;
 }
 
 /** Notes whether an event was accepted; an event without a 2xx stays open, and is delivered again. */
-export function noteAnswers(
-  purchase: Purchase,
-  event: Omit<EventRef, "status"> & { readonly variant?: EventVariant },
-  answers: Answers,
-): void {
+export function noteAnswers(purchase: Purchase, event: OwnEvent, answers: Answers): void {
   const ownAnswers = answers.filter(({ eventId }) => eventId === event.eventId);
   const refusal = firstRefusal(ownAnswers);
-  const { eventId, type, checkoutId, variant = UNCHANGED_EVENT } = event;
-  const otherEvents = purchase.openEvents.filter((candidate) => candidate.eventId !== eventId);
-  if (refusal !== undefined) {
-    purchase.openEvents = [...otherEvents, { eventId, type, checkoutId, variant, got: resultOf(refusal) }];
-    return;
+  purchase.openEvents = purchase.openEvents.filter(({ eventId }) => eventId !== event.eventId);
+  if (refusal !== undefined)
+    purchase.openEvents = [...purchase.openEvents, { ...event, got: resultOf(refusal) }];
+  else if (ownAnswers.length > 0) {
+    purchase.acceptedEvent ??= { ...event, variant: UNCHANGED_EVENT };
+    if (isPayment(event, purchase)) purchase.isNotified = true;
   }
-  purchase.openEvents = otherEvents;
-  if (ownAnswers.length > 0) purchase.acceptedEvent ??= { eventId, type };
-  if (ownAnswers.length > 0 && isPayment(type, checkoutId, purchase)) purchase.isNotified = true;
 }
 
-function isPayment(type: string, checkoutId: string, { paidCheckout }: Purchase): boolean {
+function isPayment({ type, checkoutId }: OwnEvent, { paidCheckout }: Purchase): boolean {
   return type.endsWith(".succeeded") && checkoutId === paidCheckout?.id;
 }
 
-function isAccepted({ status }: Answers[number]): boolean {
+function isAccepted({ status }: Answer): boolean {
   return status !== null && status >= 200 && status < 300;
 }
 
@@ -189,10 +165,11 @@ export async function refusesAgain(bench: Bench, purchase: Purchase): Promise<bo
 }
 
 /** Delivers an order's open events again, several times; an event that is never accepted becomes a fact. */
-export async function redeliver(play: Play, orderName: OrderName): Promise<void> {
-  const { bench, facts, isAfterOutage } = play;
-  const purchase = purchaseOf(play, orderName);
-  if (play.faults.length > 0) return;
+export async function redeliver(
+  { bench, facts, faults, isAfterOutage }: Play,
+  purchase: Purchase,
+): Promise<void> {
+  if (faults.length > 0) return;
   for (const pauseMs of [0, ...REPEAT_PAUSES_MS]) {
     if (purchase.openEvents.length === 0) return;
     if (pauseMs > 0) await bench.world.sleep(pauseMs, bench.signal);

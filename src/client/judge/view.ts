@@ -6,7 +6,7 @@ import type { Checkout } from "../../core/checkout/checkout.ts";
 import { isError, type Outcome } from "../../core/outcome.ts";
 import { parseTarget, type DeliveryTarget } from "../../core/webhook/target.ts";
 import { excerpt } from "../../core/text.ts";
-import type { OutboundResult, World } from "../../world.ts";
+import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 import type { ControlTarget } from "../control/control.ts";
 import { runMerchantCommand } from "../merchant-command.ts";
 
@@ -75,14 +75,14 @@ export function readView(
   viewRequest: ViewRequest,
 ): Promise<ViewReading> {
   const { source } = viewRequest.view;
-  if ("read" in source) return askFunction(viewRequest.checkout, source.read);
+  if ("read" in source) return askFunction(viewRequest, source.read);
   return "url" in source
-    ? askPage(world, viewRequest, fillAddress(source.url, viewRequest.checkout))
-    : askCommand(world, viewRequest, source);
+    ? askPage(world, viewRequest, source.url)
+    : askCommand(world, viewRequest, source.commandLine);
 }
 
 async function askFunction(
-  checkout: ViewedCheckout,
+  { checkout }: ViewRequest,
   read: (checkout: ViewedCheckout) => Promise<ShownOrder>,
 ): Promise<ViewReading> {
   try {
@@ -96,11 +96,14 @@ async function askFunction(
 /** Reads a page. A 404 counts as an answer: an order that the merchant does not know is not paid. */
 async function askPage(
   world: Pick<World, "send" | "sleep">,
-  { target, view, cookie, signal }: ViewRequest,
-  url: string,
+  { target, view, cookie, checkout, signal }: ViewRequest,
+  template: string,
 ): Promise<ViewReading> {
-  const cookieHeader = cookie === undefined ? {} : { Cookie: cookie };
-  const headers = { Accept: "application/json,text/*;q=0.9", ...cookieHeader };
+  const url = fillAddress(template, checkout);
+  const headers = {
+    Accept: "application/json,text/*;q=0.9",
+    ...(cookie !== undefined && { Cookie: cookie }),
+  };
   const answer = await sendWithReloads(world, target, { url, headers, signal });
   if (!answer.ok) return viewFailure(noAnswer(answer.failure, answer.message));
   const { status, body } = answer;
@@ -112,7 +115,7 @@ async function askPage(
 async function askCommand(
   world: Pick<World, "run">,
   { view, env, checkout, signal }: ViewRequest,
-  { commandLine }: Extract<ViewSource, { readonly commandLine: string }>,
+  commandLine: string,
 ): Promise<ViewReading> {
   const { ending, exitCode, stdout, stderr } = await runMerchantCommand(world, {
     commandLine,
@@ -146,7 +149,7 @@ function readText(text: string, view: OrderViewSource): ViewReading {
 export async function sendWithReloads(
   world: Pick<World, "send" | "sleep">,
   target: Pick<ControlTarget, "origin">,
-  request: Parameters<typeof sendLocally>[2],
+  request: ShopRequest,
 ): Promise<OutboundResult> {
   for (let attempt = 1; ; attempt += 1) {
     const answer = await sendLocally(world, target, request);
@@ -156,34 +159,30 @@ export async function sendWithReloads(
   }
 }
 
+type ShopRequest = Pick<OutboundRequest, "url" | "headers" | "body"> & {
+  readonly method?: "GET" | "POST";
+  readonly signal: AbortSignal;
+};
+
 /** Sends a request (default: GET) to this machine. A request to another address counts as unreachable. */
 export async function sendLocally(
   world: Pick<World, "send">,
   target: Pick<ControlTarget, "origin">,
-  shopRequest: {
-    readonly method?: "GET" | "POST";
-    readonly url: string;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly body?: string;
-    readonly signal: AbortSignal;
-  },
+  shopRequest: ShopRequest,
 ): Promise<OutboundResult> {
   const outcome = parseShopTarget(target, shopRequest.url);
   if (!outcome.ok) return { ok: false, failure: "unreachable", message: outcome.refusal.message };
   const { url, addresses } = outcome.value;
-  const { method = "GET", headers, body, signal } = shopRequest;
+  const limits = { timeoutMs: VIEW_TIMEOUT_MS, maxResponseBytes: MAX_ANSWER_BYTES };
   const request = {
-    method,
+    method: "GET",
+    ...shopRequest,
     url,
-    headers,
-    ...(body === undefined ? {} : { body }),
-    timeoutMs: VIEW_TIMEOUT_MS,
-    maxResponseBytes: MAX_ANSWER_BYTES,
-    ...(addresses === null ? {} : { addresses }),
-    signal,
-  };
+    addresses: addresses ?? undefined,
+    ...limits,
+  } as const;
   // A POST creates a checkout: it is sent once, over a new connection, so that no stale connection can lose the answer.
-  if (method === "POST") return world.send(request);
+  if (request.method === "POST") return world.send(request);
   const answer = await world.send({ ...request, connection: "kept" });
   // The shop may have ended, or closed the kept connection, since its last answer.
   const isStale = !answer.ok && answer.wasReused === true && answer.failure === "connection_lost";

@@ -121,7 +121,7 @@ export type Step =
  * A requirement of a history. `names`: the shop's order_ids can be chosen; `kill`: the command that creates its
  * orders can be killed; `served`: the run serves the shop, and so can ask it to stop.
  */
-export type Need = Extract<ShopField, "create" | "returnUrl" | "restart"> | "setsIds" | "kill" | "server";
+type Need = Extract<ShopField, "create" | "returnUrl" | "restart"> | "setsIds" | "kill" | "server";
 
 export type History = {
   readonly part: Extract<DrillKind, "duplicates" | "browser_return" | "idempotency">;

@@ -37,18 +37,24 @@ export function applyAction(context: ServiceContext, input: ActionInput): Promis
 }
 
 /** Applies the change of an action. Approvals, requests and the gate exist only as audit rows. */
-function apply(store: Store, { storeId, action, subject }: ActionInput): void {
-  const { stores, prices } = store;
+function apply({ stores, prices, capabilities }: Store, { storeId, action, subject }: ActionInput): void {
+  const name = subject ?? "";
   switch (action) {
     case "activate":
     case "deactivate":
       return stores.setActive(storeId, action === "activate");
-    case "enable_capability":
+    case "enable_capability": {
+      // Enabling adds a missing capability.
+      const kind = capabilityKindOf(name);
+      const isNew = capabilities.of(storeId).every((capability) => capability.name !== name);
+      if (isNew && kind !== undefined) return capabilities.insert(storeId, { kind, name });
+      return capabilities.set(storeId, { name, active: true });
+    }
     case "disable_capability":
-      return setCapability(store, storeId, { name: subject ?? "", active: action === "enable_capability" });
+      return capabilities.set(storeId, { name, active: false });
     case "approve_price":
     case "revoke_price": {
-      const price = prices.find(storeId, subject ?? "");
+      const price = prices.find(storeId, name);
       if (price !== undefined) prices.put(storeId, { ...price, approved: action === "approve_price" });
       return undefined;
     }
@@ -59,16 +65,4 @@ function apply(store: Store, { storeId, action, subject }: ActionInput): void {
     case "close_gate":
       return undefined;
   }
-}
-
-/** Enables or disables a capability; enabling adds a missing capability. */
-function setCapability(
-  { capabilities }: Store,
-  storeId: string,
-  { name, active }: { readonly name: string; readonly active: boolean },
-): void {
-  const kind = capabilityKindOf(name);
-  const isNew = capabilities.of(storeId).every((capability) => capability.name !== name);
-  if (isNew && active && kind !== undefined) capabilities.insert(storeId, { kind, name });
-  else capabilities.set(storeId, { name, active });
 }

@@ -25,10 +25,8 @@ export function recordDrill(
 ): Promise<Outcome<RecordedDrill>> {
   return withStore(context, storeId, (store, at) => {
     const { kind, subject, steps } = body;
-    if (kind === "duplicates") {
-      const check = checkSubject(context, storeId, subject);
-      if (!check.ok) return check;
-    }
+    const check = kind === "duplicates" ? checkSubject(context, storeId, subject) : accept(undefined);
+    if (!check.ok) return check;
     const drill: RecordedDrill = {
       id: context.world.uuid(),
       storeId,
@@ -54,11 +52,7 @@ function checkSubject(context: DrillsContext, storeId: string, subject: string):
 }
 
 /** The receiver of a drill's requests. Refuses with `not_found`, or with `state_conflict` if it receives nothing. */
-function endpointToDrill(
-  context: Pick<DrillsContext, "store" | "holdOf" | "listenerTargets">,
-  storeId: string,
-  endpointId: string,
-): Outcome<Endpoint> {
+function endpointToDrill(context: DrillsContext, storeId: string, endpointId: string): Outcome<Endpoint> {
   const holdCheck = refuseHold(context, storeId);
   if (!holdCheck.ok) return holdCheck;
   const endpoint = context.store.endpoints.of(storeId).find(({ id }) => id === endpointId);
@@ -102,9 +96,7 @@ export async function postToEndpoint(
     if (!endpoint.ok) return endpoint;
     const { url, ca } = endpoint.value;
     const headersByName = Map.groupBy(headers, ({ name }) => name);
-    const lines = [...headersByName].flatMap(([name, sameNameHeaders]) =>
-      sameNameHeaders.length > 1 ? [[name, sameNameHeaders.map(({ value }) => value)]] : [],
-    );
+    const lines = [...headersByName].filter(([, sameNameHeaders]) => sameNameHeaders.length > 1);
     const post = {
       storeId,
       ca,
@@ -114,7 +106,7 @@ export async function postToEndpoint(
       awaitBetweenParts: inParts === true ? () => context.world.sleep(PARTS_PAUSE_MS) : undefined,
       connection,
       headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
-      lines: Object.fromEntries(lines),
+      lines: Object.fromEntries(lines.map(([name, rows]) => [name, rows.map(({ value }) => value)])),
     };
     requestsToSend.push(() => postWithRetry(context, post).then((answer) => postedAnswer(url, answer)));
   }

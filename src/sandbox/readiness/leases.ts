@@ -11,12 +11,11 @@ export type LeaseRef = { readonly storeId: string; readonly id: string };
 /** A drill's lease on a store, which lasts as long as the drill's command. */
 type Lease = LeaseRef & Omit<RunningDrill, "drill"> & { readonly drill: LeaseKind };
 
-/** Undoes the effects of a lease. Called once, whatever ends the lease. */
-type Undo = () => Promise<void>;
+/** `undo`: undoes the effects of a lease; called once, whatever ends the lease, at the latest after `timeoutMs`. */
+type LeaseEnd = { readonly timeoutMs: number; readonly undo: () => Promise<void> };
 
-type OpenLease = {
+type OpenLease = Pick<LeaseEnd, "undo"> & {
   readonly lease: Lease;
-  readonly undo: Undo;
   readonly retrievedIds: string[];
   /** Called when the lease ends, to wake the response that waits for its next beat. */
   announce: () => void;
@@ -28,10 +27,18 @@ export type Leases = ReturnType<typeof createLeases>;
  * Leases are in memory, and last as long as their connections: no effect of a drill outlives its command (decision 66).
  * An error of `undo` is reported, and the lease ends anyway. `onChange` is called when a store's leases have changed.
  */
-export function createLeases(world: Pick<World, "after">, callbacks: LeaseCallbacks) {
-  const { onChange } = callbacks;
+export function createLeases(world: Pick<World, "after">, { report, onChange }: LeaseCallbacks) {
   const leases = new Map<string, OpenLease>();
-  const finish = (id: string): Promise<void> => finishLease(leases, id, callbacks);
+  const finish = async (id: string): Promise<void> => {
+    const openLease = leases.get(id);
+    if (openLease === undefined) return;
+    leases.delete(id);
+    const undone = openLease.undo().catch(report);
+    await undone.finally(() => {
+      openLease.announce();
+      onChange(openLease.lease.storeId);
+    });
+  };
   /** Refuses with `not_found` a lease that has ended, or that belongs to another store or drill. */
   const check = ({ storeId, id }: LeaseRef, drill?: LeaseKind): Outcome<void> => {
     const lease = leases.get(id)?.lease;
@@ -44,7 +51,7 @@ export function createLeases(world: Pick<World, "after">, callbacks: LeaseCallba
 
   return {
     /** Opens a lease for at most `timeoutMs`. */
-    open: (lease: Lease, { timeoutMs, undo }: { readonly timeoutMs: number; readonly undo: Undo }): void => {
+    open: (lease: Lease, { timeoutMs, undo }: LeaseEnd): void => {
       leases.set(lease.id, { lease, undo, retrievedIds: [], announce: () => undefined });
       onChange(lease.storeId);
       // Ends the lease of a command that is connected but hangs, for example after Ctrl-Z.
@@ -95,24 +102,6 @@ type LeaseCallbacks = {
   readonly report: (error: unknown) => void;
   readonly onChange: (storeId: string) => void;
 };
-
-async function finishLease(
-  leases: Map<string, OpenLease>,
-  id: string,
-  { report, onChange }: LeaseCallbacks,
-): Promise<void> {
-  const lease = leases.get(id);
-  if (lease === undefined) return;
-  leases.delete(id);
-  try {
-    await lease.undo();
-  } catch (error) {
-    report(error);
-  } finally {
-    lease.announce();
-    onChange(lease.lease.storeId);
-  }
-}
 
 /** Maximum number of retrieves recorded for a lease, so that a busy store does not fill the memory. */
 const MAX_RETRIEVED_IDS = 10_000;

@@ -20,8 +20,8 @@ const COLUMNS = columnsOf<ExplorationRow>("explorations", EXPLORATIONS_DDL);
 
 export function explorationsTable(connection: Connection) {
   const replace = connection.prepare<ExplorationRow>(`INSERT OR REPLACE INTO explorations ${COLUMNS.values}`);
-  const selectOf = connection.prepare<[string], ExplorationRow>(
-    `SELECT ${COLUMNS.select} FROM explorations WHERE store_id = ?`,
+  const selectOf = connection.prepare<[string], Omit<ExplorationRow, "storeId">>(
+    `SELECT ${COLUMNS.pick("schedules", "broken", "places", "at")} FROM explorations WHERE store_id = ?`,
   );
   return {
     /** Records an exploration, replacing the store's previous exploration. */
@@ -31,10 +31,8 @@ export function explorationsTable(connection: Connection) {
 
     of: (storeId: string): Exploration | undefined => {
       const row = selectOf.get(storeId);
-      if (row === undefined) return undefined;
-      const { storeId: _own, ...exploration } = row;
       // `record` accepts only typed places, and a restore validates them.
-      return { ...exploration, places: JSON.parse(row.places) as Exploration["places"] };
+      return row && { ...row, places: JSON.parse(row.places) as Exploration["places"] };
     },
   };
 }

@@ -1,5 +1,5 @@
-import type { CreateRun } from "../../client/judge/bench.ts";
-import { callOnStore, createSearchBench, type SearchBench } from "../../client/judge/search/run-schedule.ts";
+import { createBench, type CreateRun } from "../../client/judge/bench.ts";
+import { callOnStore, type SearchBench } from "../../client/judge/search/run-schedule.ts";
 import type { ShownOrder } from "../../core/judge/view.ts";
 import { isError } from "../../core/outcome.ts";
 import { englishOf } from "../../core/readiness/drills/said.ts";
@@ -59,7 +59,7 @@ function benchOf(
     const shownView = viewOf(await view(orderId, store));
     return bookings === undefined ? shownView : { ...shownView, times: await bookings(orderId, store) };
   };
-  const bench = createSearchBench({
+  const bench = createBench({
     world: { ...world, run: () => Promise.reject(new Error("a bench of functions runs no command")) },
     target: { origin: sandbox.origin },
     call,

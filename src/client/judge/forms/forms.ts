@@ -73,14 +73,13 @@ export async function sendForms(context: FormsContext, receiver: FormReceiver): 
   const run = async (name: CaseName): Promise<void> => {
     if (shouldContinue(results) && mayRun()) results.push(...(await sender.sendForm(name)));
   };
+  const firstNames = caseNames.filter((name) => FIRST_CASES.has(name));
   const lastNames = caseNames.slice(-2);
-  for (const name of caseNames.filter((candidate) => FIRST_CASES.has(candidate))) await run(name);
+  for (const name of firstNames) await run(name);
   const laneCount = results.some(({ milliseconds }) => milliseconds > SLOW_MS) ? 1 : MAX_IN_FLIGHT;
   const probedCause =
     isWorthProbing(results) && mayRun() ? await probe(sender, receiver, { laneCount, mayRun }) : undefined;
-  const middleNames = caseNames.filter(
-    (candidate) => !FIRST_CASES.has(candidate) && !lastNames.includes(candidate),
-  );
+  const middleNames = caseNames.filter((name) => !firstNames.includes(name) && !lastNames.includes(name));
   await mapInLanes(middleNames, laneCount, run);
   const repeats: CaseResult[] = [];
   await mapInLanes(forgeriesToRepeat(results), laneCount, async (name) => {
@@ -88,10 +87,8 @@ export async function sendForms(context: FormsContext, receiver: FormReceiver): 
   });
   for (const name of lastNames) await run(name);
   const usesRetiredSecret = receiver.retiredSecret !== undefined;
-  const orderedResults = results.toSorted(
-    (left, right) => caseNames.indexOf(left.name) - caseNames.indexOf(right.name),
-  );
-  return { results: orderedResults, repeats, caseNames, usesRetiredSecret, probedCause };
+  results.sort((left, right) => caseNames.indexOf(left.name) - caseNames.indexOf(right.name));
+  return { results, repeats, caseNames, usesRetiredSecret, probedCause };
 }
 
 /** `isOpen`: the receiver was still busy when the forms were no longer wanted, so the answer proves nothing. */
@@ -111,19 +108,16 @@ function createSender({ world, post, mayRun }: FormsContext, receiver: FormRecei
   const firstEvent = createEvent();
   const sendPaced = createPacedSend(world, mayRun);
   const sendForm = async (name: CaseName): Promise<readonly CaseResult[]> => {
-    const ownEvent = name === "good_event" ? firstEvent : createEvent();
+    const own = name === "good_event" ? firstEvent : createEvent();
     const realNow = name === "good_event" ? firstEvent.sentAt : world.now();
     const keys = { secret, retiredSecret, realNow, url, dialect };
     const { [name]: mutations } = DRILL_CASES;
-    const events = { own: ownEvent, first: firstEvent, order };
+    const events = { own, first: firstEvent, order };
     const { eventId, request } = buildDrillRequest(mutations, events, keys);
-    const { isLimited, isOpen, ...reply } = await sendPaced(() =>
-      post(request, mutations.connection ?? "kept"),
-    );
-    const { milliseconds } = reply;
-    const answer = answerOf(reply);
-    const limitField = isLimited ? { isLimited } : {};
-    return isOpen === true ? [] : [{ name, eventId, milliseconds, answer, ...limitField }];
+    const { connection = "kept" } = mutations;
+    const { isLimited, isOpen, ...reply } = await sendPaced(() => post(request, connection));
+    const result = { name, eventId, milliseconds: reply.milliseconds, answer: answerOf(reply) };
+    return isOpen === true ? [] : [{ ...result, ...(isLimited && { isLimited }) }];
   };
   return {
     sendForm,
@@ -142,9 +136,8 @@ async function probe(
   const event = eventOfForm(DRILL_CASES.good_event, { own: ownEvent, first: ownEvent, order: null });
   let foundCause: DrillCause | undefined;
   const keys = { secret, olderSecrets, dialect, realNow: ownEvent.sentAt };
-  await mapInLanes(buildProbes(event, keys), laneCount, async (probeRow) => {
+  await mapInLanes(buildProbes(event, keys), laneCount, async ({ cause, headers, body }) => {
     if (foundCause !== undefined || !mayRun()) return;
-    const { cause, headers, body } = probeRow;
     const answer = await sender.post({ method: "POST", suffix: "", headers, body });
     if (isAccepted({ answer: answerOf(answer) })) foundCause ??= cause;
   });
@@ -171,7 +164,7 @@ function createPacedSend(world: Pick<World, "now" | "sleep">, isWanted: () => bo
     return true;
   };
   const runInTurn = createQueue();
-  const sendPaced = async (send: () => Promise<PostedAnswer>): Promise<PacedAnswer> => {
+  return async (send: () => Promise<PostedAnswer>): Promise<PacedAnswer> => {
     for (let attempt = 1; ; attempt += 1) {
       const answer = await (pausedMs > 0 ? runInTurn(() => awaitPause().then(send)) : send());
       if (!isBusy(answer)) return { ...answer, isLimited: attempt > 1 };
@@ -182,7 +175,6 @@ function createPacedSend(world: Pick<World, "now" | "sleep">, isWanted: () => bo
       if (!pause(Math.min(wantedPauseMs, MAX_PAUSE_MS))) return { ...answer, isLimited: false };
     }
   };
-  return sendPaced;
 }
 
 function answerOf({ status, body, error, message, fault }: PostedAnswer): CaseResult["answer"] {

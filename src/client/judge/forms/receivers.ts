@@ -1,6 +1,6 @@
 // The receivers of a store's webhooks, with their secrets and the events that they have accepted.
 import { orderIdInBody } from "../../../core/checkout/event.ts";
-import type { OrderEvent } from "../../../core/judge/forms/requests.ts";
+import type { World } from "../../../world.ts";
 import type { CallOperation } from "../../control/control.ts";
 import { isDeliverable } from "../events.ts";
 import type { FormReceiver } from "./forms.ts";
@@ -19,19 +19,19 @@ const MAX_SEARCHED_DELIVERIES = 500;
  */
 export async function findReceivers(
   call: CallOperation,
-  drillRequest: { readonly endpointId: string | undefined; readonly hasOrder: boolean },
-  { storeId, realNow }: { readonly storeId: string; readonly realNow: number },
+  {
+    endpointId,
+    hasOrder,
+    storeId,
+  }: Pick<FormReceiver, "storeId"> & { readonly endpointId: string | undefined; readonly hasOrder: boolean },
+  world: Pick<World, "now">,
 ): Promise<readonly FoundReceiver[]> {
+  const realNow = world.now();
   const { endpoints } = await call({ name: "listEndpoints", body: undefined });
   const enabledEndpoints = endpoints.filter(isDeliverable);
   const urlEndpoints = enabledEndpoints.filter(({ kind }) => kind === "url");
-  const requestedEndpoints = endpoints.filter(({ id }) => id === drillRequest.endpointId);
-  const targets =
-    drillRequest.endpointId === undefined
-      ? urlEndpoints.length > 0
-        ? urlEndpoints
-        : enabledEndpoints
-      : requestedEndpoints;
+  const allTargets = urlEndpoints.length > 0 ? urlEndpoints : enabledEndpoints;
+  const targets = endpointId === undefined ? allTargets : endpoints.filter(({ id }) => id === endpointId);
   return Promise.all(
     targets.map(async ({ id, url }) => {
       const { inForce, retired, storeTime, dialect } = await call({
@@ -41,7 +41,7 @@ export async function findReceivers(
       });
       const [secret, ...olderSecrets] = inForce;
       if (secret === undefined) throw new Error(`endpoint ${id} has no signing secret`);
-      const order = drillRequest.hasOrder ? await findAcceptedOrder(call, id) : null;
+      const { order, checkout } = hasOrder ? await findAcceptedOrder(call, id) : NO_ORDER;
       return {
         endpointId: id,
         storeId,
@@ -50,47 +50,44 @@ export async function findReceivers(
         olderSecrets: [...olderSecrets, ...retired],
         retiredSecret: retired[0],
         dialect,
-        order: order?.event ?? null,
-        checkout: order?.checkout ?? null,
+        order,
+        checkout,
         now: storeTime ?? realNow,
       };
     }),
   );
 }
 
+type AcceptedOrder = Pick<FoundReceiver, "order" | "checkout">;
+const NO_ORDER: AcceptedOrder = { order: null, checkout: null };
+
 /**
  * The newest event that the endpoint accepted, its checkout, and the newest accepted event of each other type, from
- * this checkout and from the newest checkout of the other kind; null if the searched deliveries contain none.
+ * this checkout and from the newest checkout of the other kind; none if the searched deliveries contain none.
  */
-async function findAcceptedOrder(
-  call: CallOperation,
-  endpointId: string,
-): Promise<{ readonly event: OrderEvent; readonly checkout: FoundReceiver["checkout"] } | null> {
+async function findAcceptedOrder(call: CallOperation, endpointId: string): Promise<AcceptedOrder> {
   const body = { endpointId, state: "succeeded", limit: MAX_SEARCHED_DELIVERIES } as const;
   const { deliveries } = await call({ name: "listDeliveries", body });
   const acceptedDeliveries = deliveries.filter(({ checkoutId }) => checkoutId !== null);
   const [delivery] = acceptedDeliveries;
-  if (delivery === undefined) return null;
+  if (delivery === undefined) return NO_ORDER;
   const otherDelivery = acceptedDeliveries.find(({ type }) => kindOf(type) !== kindOf(delivery.type));
   const ids = new Set([delivery.checkoutId, otherDelivery?.checkoutId]);
   // The list is newest first, and a Map keeps the last value of each key.
   const newestByType = new Map(
     acceptedDeliveries
-      .filter(({ checkoutId }) => ids.has(checkoutId))
+      .filter(({ checkoutId, type }) => ids.has(checkoutId) && type !== delivery.type)
       .toReversed()
       .map((event) => [event.type, event]),
   );
-  const events = await Promise.all(
-    [...new Map([...newestByType, [delivery.type, delivery] as const]).values()].map(({ eventId }) =>
-      call({ name: "showEvent", id: eventId, body: undefined }),
-    ),
-  );
-  const knownEvents = events.map(({ eventId, type, body: text }) => ({ id: eventId, type, body: text }));
-  const event = knownEvents.find(({ id }) => id === delivery.eventId);
-  if (event === undefined) return null;
-  const otherEvents = knownEvents.filter(({ id }) => id !== event.id);
-  const orderId = orderIdInBody(event.body);
-  return { event: { ...event, otherEvents }, checkout: { id: delivery.checkoutId ?? "", orderId } };
+  const readEvent = async ({ eventId: id }: typeof delivery) => {
+    const { type, body: text } = await call({ name: "showEvent", id, body: undefined });
+    return { id, type, body: text };
+  };
+  const event = await readEvent(delivery);
+  const otherEvents = await Promise.all([...newestByType.values()].map(readEvent));
+  const checkout = { id: delivery.checkoutId ?? "", orderId: orderIdInBody(event.body) };
+  return { order: { ...event, otherEvents }, checkout };
 }
 
 function kindOf(type: string): string {

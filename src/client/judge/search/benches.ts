@@ -1,31 +1,29 @@
 // Creates the benches of a search that runs commands, for applications in any language: a command makes one purchase,
 // alone, with a shop that is started for each schedule (client/judge/served-shop.ts), or with a running shop.
 import { isKill, targetsDelivery, type Schedule } from "../../../core/judge/schedule.ts";
-import type { Bench, JudgedShop } from "../bench.ts";
+import { createBench, type Bench, type JudgedShop } from "../bench.ts";
 import { shopOf, type ShopDescription } from "../description.ts";
-import { callOnStore, createSearchBench, type SearchBench } from "./run-schedule.ts";
+import { callOnStore, type SearchBench } from "./run-schedule.ts";
 import { startShop, type ServedShop, type ShopWorld } from "../served-shop.ts";
 import type { EnvironmentVariables } from "../view.ts";
 
-export type ExploredShop = Pick<Bench, "target" | "call" | "signal"> & {
+export type ExploredShop = Pick<Bench, "target" | "call" | "signal" | "newId"> & {
   readonly world: ShopWorld["world"] & Bench["world"];
   readonly baseUrl: string;
   /** The command of one purchase, and the described parts of the shop; with `serve`, the endpoint is a path. */
   readonly description: ShopDescription;
   /** Timeout of the command, in milliseconds. */
-  readonly timeoutMs: number;
-  /** Returns an order_id that the merchant's records do not have; they outlive the store of a run. */
-  readonly newOrderId: () => string;
+  readonly commandTimeoutMs: number;
 };
 
-type OpenBench = (schedule: Schedule) => Promise<SearchBench>;
+export type OpenBench = (schedule: Schedule) => Promise<SearchBench>;
 
 /** Variables of other sandboxes, which are removed from the environment of the merchant's command. */
 const REMOVED_VARIABLES = { CHECKOUT_DIR: undefined, CHECKOUT_TARGET: undefined } as const;
 
 /** Returns a function that opens a bench for each schedule, in a new store that is deleted afterwards. */
 export function ownStoreOpener(exploredShop: ExploredShop): OpenBench {
-  const { description, baseUrl, newOrderId } = exploredShop;
+  const { description, baseUrl } = exploredShop;
   return async ({ faults }) => {
     const createdStore = await exploredShop.call({ name: "createStore", body: { name: "checkout explore" } });
     const { storeId, apiKey, signingSecret } = createdStore;
@@ -40,26 +38,20 @@ export function ownStoreOpener(exploredShop: ExploredShop): OpenBench {
       CHECKOUT_API_KEY: apiKey,
       CHECKOUT_STORE_ID: storeId,
       CHECKOUT_SIGNING_SECRET: signingSecret,
+      ...REMOVED_VARIABLES,
     };
     try {
       const { serve: commandLine, endpoint: receiverPath = "" } = description;
       if (commandLine !== undefined) {
         const kills = faults.filter((fault) => isKill(fault.action) && targetsDelivery(fault));
-        const command = { commandLine, receiverPath };
-        servedShop = await startShop(exploredShop, command, { env: { ...env, ...REMOVED_VARIABLES }, kills });
+        servedShop = await startShop(exploredShop, { commandLine, receiverPath, env, kills });
         await call({ name: "addEndpoint", body: { url: servedShop.receiverUrl } });
       }
-      const port = servedShop && String(servedShop.port);
-      const describedShop = shopAt(
-        exploredShop,
-        { ...env, ...(port && { PORT: port }) },
-        `http://127.0.0.1:${port ?? ""}`,
-      );
-      const shop = { ...describedShop, server: servedShop, kill: servedShop?.restart ?? describedShop.kill };
-      return {
-        bench: createSearchBench({ ...exploredShop, call, shop, newId: newOrderId, search: { isOwn: true } }),
-        close,
-      };
+      const commandEnv = { ...env, ...(servedShop && { PORT: String(servedShop.port) }) };
+      const described = shopAt(exploredShop, commandEnv, `http://127.0.0.1:${servedShop?.port ?? ""}`);
+      const shop = { ...described, server: servedShop, kill: servedShop?.restart ?? described.kill };
+      const search = { isOwn: true };
+      return { bench: createBench({ ...exploredShop, call, shop, search }), close };
     } catch (error) {
       await close();
       throw error;
@@ -70,29 +62,27 @@ export function ownStoreOpener(exploredShop: ExploredShop): OpenBench {
 /** Opens benches on a running shop. The faults are removed after each schedule; the store's clock is not moved back. */
 export function runningShopOpener(
   exploredShop: ExploredShop,
-  {
-    env,
-    endpoint: { id: endpointId, url },
-  }: { readonly env: EnvironmentVariables; readonly endpoint: { readonly id: string; readonly url: string } },
+  env: EnvironmentVariables,
+  { id: endpointId, url }: { readonly id: string; readonly url: string },
 ): OpenBench {
-  const { call, newOrderId: newId } = exploredShop;
-  const shop = shopAt(exploredShop, env, new URL(url).origin);
+  const { call } = exploredShop;
+  const shop = shopAt(exploredShop, { ...env, ...REMOVED_VARIABLES }, new URL(url).origin);
   return async () => {
     const { state } = await call({ name: "showEndpoint", id: endpointId, body: {} });
     // Failures in earlier schedules may have disabled the endpoint.
     if (state !== "enabled")
       await call({ name: "setEndpointState", id: endpointId, body: { action: "enable" } });
-    const bench = createSearchBench({ ...exploredShop, shop, newId, search: { isOwn: false, endpointId } });
+    const bench = createBench({ ...exploredShop, shop, search: { isOwn: false, endpointId } });
     return { bench, close: () => call({ name: "clearFaults", body: undefined }) };
   };
 }
 
 function shopAt(
-  { description, timeoutMs: commandTimeoutMs }: ExploredShop,
+  { description, commandTimeoutMs }: ExploredShop,
   env: EnvironmentVariables,
   origin: string,
 ): JudgedShop {
   const addressOf = (_flag: string, text: string): string =>
     text.startsWith("/") ? `${origin}${text}` : text;
-  return { ...shopOf(description, { ...env, ...REMOVED_VARIABLES }, addressOf), commandTimeoutMs };
+  return { ...shopOf(description, env, addressOf), commandTimeoutMs };
 }

@@ -1,55 +1,24 @@
 // Runs one schedule of a search: plays its history in a store whose clock is moved, and lists its requests in both
 // directions. The benches: testing/explore/bench.ts (functions), client/judge/search/benches.ts (commands).
 import { isPaymentDropped } from "../../../core/judge/deliveries.ts";
-import { verdictsOn, type BrokenRule } from "../../../core/judge/judge.ts";
-import { type LookFact, type Observation } from "../../../core/judge/observation.ts";
+import { verdictsOn } from "../../../core/judge/judge.ts";
+import type { Observation } from "../../../core/judge/observation.ts";
 import type { WatchedRun } from "../../../core/judge/client.ts";
-import type { JudgedInvariant } from "../../../core/readiness/drills/judged-invariants.ts";
 import { englishOf, factOf } from "../../../core/readiness/drills/said.ts";
 import { isKill, type Schedule } from "../../../core/judge/schedule.ts";
 import { historyOf } from "../../../core/judge/schedule-history.ts";
 import type { Trace } from "../../../core/judge/search.ts";
 import { isRequestWithSecret } from "../../../core/judge/secrets.ts";
 import type { CallOperation } from "../../control/control.ts";
-import {
-  createBench,
-  dialectFacts,
-  createPurchase,
-  NO_RECORDING,
-  type Bench,
-  type JudgedShop,
-  type Purchase,
-  type SearchedStore,
-} from "../bench.ts";
+import { createPurchase, dialectFacts, type Bench, type JudgedShop, type Purchase } from "../bench.ts";
 import { playHistory } from "../play.ts";
 import { storyOf } from "../run.ts";
 
 export type SearchBench = { readonly bench: Bench; readonly close: () => Promise<unknown> };
 
-export type ExploreRun = {
-  readonly schedule: Schedule;
-  readonly trace: Trace;
-  /** The rules that this run has shown to hold or to be broken. */
-  readonly judgedInvariants: ReadonlySet<JudgedInvariant>;
-  readonly broken: readonly BrokenRule[];
-  /** Whether the payment's event was lost permanently. */
-  readonly isEventLost: boolean;
-  readonly purchaseRuns: readonly WatchedRun[];
-  readonly lastLook: LookFact | undefined;
-  /** The timeline of the run as text; empty if no rule was broken. */
-  readonly story: string;
-  /** The error of the last reading of the view, if the view could not be read. */
-  readonly viewError: unknown;
-};
+export type ExploreRun = Awaited<ReturnType<typeof runSchedule>>;
 
 const PAGE_LIMIT = 1000;
-
-/** Creates the bench of one schedule; `call` must act on the schedule's store. */
-export function createSearchBench(
-  benchInput: Parameters<typeof createBench>[0] & { readonly search: SearchedStore },
-): Bench {
-  return createBench({ ...benchInput, recording: { ...NO_RECORDING, hasSameId: !benchInput.search.isOwn } });
-}
 
 export function callOnStore(call: CallOperation, storeId: string): CallOperation {
   return ((request: Parameters<CallOperation>[0]) => call({ ...request, storeId })) as CallOperation;
@@ -59,7 +28,7 @@ export function callOnStore(call: CallOperation, storeId: string): CallOperation
 export async function runSchedule(
   openBench: (schedule: Schedule) => Promise<SearchBench>,
   schedule: Schedule,
-): Promise<ExploreRun> {
+) {
   const { bench, close } = await openBench(schedule);
   try {
     return await play(bench, schedule);
@@ -68,7 +37,7 @@ export async function runSchedule(
   }
 }
 
-async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
+async function play(bench: Bench, schedule: Schedule) {
   const { shop, notes } = bench;
   const purchase = createPurchase(bench.newId());
   const { dialect } = await bench.call({ name: "storeSummary", body: undefined });
@@ -77,7 +46,7 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
     hasView: shop.view !== undefined,
     hasReturnPage: shop.returns !== undefined,
   });
-  await playHistory(bench, history, { orders: new Map([["a", purchase]]), facts });
+  await playHistory(bench, history, { orders: [purchase], facts, isReadAgain: false });
   const trace = await traceOf(bench, purchase, facts);
   facts.unshift({ kind: "secrets", places: notes.secretPlaces }, ...endFacts(shop));
   const isDown = shop.server?.isDown() === true;
@@ -95,18 +64,23 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
   const ruleByInvariant = new Map(brokenRules.toReversed().map((rule) => [rule.invariant, rule]));
   const lastLook = facts.findLast((fact) => fact.kind === "look");
   const isPaymentHidden = lastLook?.truth.isPaid === true && lastLook.view?.paid === false;
-  const run = {
+  const purchaseRuns = purchaseRunsIn(facts);
+  return {
     schedule,
     trace,
+    /** The rules that this run has shown to hold or to be broken. */
     judgedInvariants: judgedRules,
     // A rule that two readings show as broken is reported once.
     broken: [...ruleByInvariant.values()].toReversed(),
+    /** Whether the payment's event was lost permanently. */
     isEventLost: isPaymentHidden && isPaymentDropped(log.deliveries),
-    purchaseRuns: purchaseRunsIn(facts),
+    purchaseRuns,
     lastLook,
+    /** The error of the last reading of the view, if the view could not be read. */
     viewError: notes.viewError,
+    /** The timeline of the run as text; empty if no rule was broken. */
+    story: brokenRules.length === 0 ? "" : await storyText(bench, purchase, { trace, purchaseRuns }),
   };
-  return { ...run, story: brokenRules.length === 0 ? "" : await storyText(bench, purchase, run) };
 }
 
 function endFacts({ server }: JudgedShop): readonly Observation[] {
@@ -145,13 +119,13 @@ async function traceOf(
 async function storyText(
   bench: Bench,
   { checkouts, paidCheckout }: Purchase,
-  { trace, purchaseRuns }: Pick<ExploreRun, "trace" | "purchaseRuns">,
+  { trace, purchaseRuns }: { readonly trace: Trace; readonly purchaseRuns: readonly WatchedRun[] },
 ): Promise<string> {
   const subject = paidCheckout ?? checkouts.at(-1);
   const lines =
     subject === undefined
       ? trace.requests.map(({ method, path, status }) => `${method} ${path}: ${status}`)
-      : await storyOf(bench, subject.orderId, new Map());
+      : await storyOf(bench, subject.orderId, []);
   const endTexts = purchaseRuns.map(({ hasEnded, isDone, got }) => {
     if (!hasEnded) return "the purchase did not end within its timeout";
     return isDone ? "the purchase reported its order" : `the purchase failed: ${englishOf(got)}`;

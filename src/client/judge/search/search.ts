@@ -61,7 +61,6 @@ type UselessSearch = { readonly reason: string; readonly cause?: unknown };
 
 /** `budgetMs`: time after which no new schedule starts, in milliseconds; `depth`: maximum number of faults. */
 export const SEARCH_DEFAULTS = { budgetMs: 60_000, depth: 2 } as const;
-const NO_KILLS: KillsByPlace = { request: [], delivery: [] };
 /** Number of further runs in which a schedule must break its rule again to be reported. */
 const CONFIRMING_RUNS = 3;
 
@@ -104,12 +103,9 @@ function findUseless(
   if (purchase?.isDone === false)
     return { reason: `the purchase fails even without faults: ${englishOf(purchase.got)}` };
   if (!trace.hasOrder) return { reason: "the purchase created no order in its store" };
-  if (hasView && lastLook?.view === null)
-    return {
-      reason: `the view cannot be read even without faults: ${englishOf(lastLook.got)}`,
-      cause: viewError,
-    };
-  return undefined;
+  if (!hasView || lastLook?.view !== null) return undefined;
+  const reason = `the view cannot be read even without faults: ${englishOf(lastLook.got)}`;
+  return { reason, cause: viewError };
 }
 
 /** Searches until depth, budget or schedules are exhausted. Returns the schedules of the last size that were skipped. */
@@ -121,7 +117,7 @@ async function runWaves(
     depth = SEARCH_DEFAULTS.depth,
     maxSchedules = Number.POSITIVE_INFINITY,
     seed,
-    kills = NO_KILLS,
+    kills = { request: [], delivery: [] },
     hasView,
     concurrency,
     onWave,
@@ -151,7 +147,7 @@ async function runWaves(
   return [];
 }
 
-type FoundCause = Pick<BrokenRule, "invariant"> & { readonly runs: readonly ExploreRun[] };
+type FoundCause = { readonly invariant: JudgedInvariant; readonly runs: readonly ExploreRun[] };
 
 /** Each cause with the runs that show it; runs with fewer faults first. */
 function groupByCause(runs: readonly ExploreRun[]): readonly FoundCause[] {
@@ -169,31 +165,23 @@ function sortBySize(runs: readonly ExploreRun[]): readonly ExploreRun[] {
 }
 
 /** Shrinks and confirms the smallest schedule of each cause. If that fails, the cause's invariant counts as flaky. */
-async function confirmCauses(
-  search: Search,
-  runs: readonly ExploreRun[],
-): Promise<{
-  readonly confirmedFindings: readonly Finding[];
-  readonly flakyInvariants: readonly JudgedInvariant[];
-}> {
+async function confirmCauses(search: Search, runs: readonly ExploreRun[]) {
   const knownRuns = new Map(runs.map((run) => [scheduleKey(run.schedule), run] as const));
   const results = await mapInLanes(groupByCause(runs), search.concurrency, (foundCause) =>
     confirm(search, foundCause, knownRuns),
   );
-  const confirmedFindings: Finding[] = [];
-  for (const item of results)
-    if (typeof item === "object" && !confirmedFindings.some((finding) => isSame(item, finding)))
-      confirmedFindings.push(item);
+  const findings = results.filter((item) => typeof item === "object");
+  const isSame = (left: Finding, right: Finding): boolean =>
+    left.rerun === right.rerun && left.invariant === right.invariant && left.cause === right.cause;
   // A broken `refuses_forged` comes last: a booking of a forged event proves more than the answer to it.
   const rank = ({ invariant }: Finding): number => Number(invariant === "refuses_forged");
-  confirmedFindings.sort((left, right) => rank(left) - rank(right));
+  const confirmedFindings = findings
+    .filter((item, index) => findings.findIndex((finding) => isSame(item, finding)) === index)
+    .toSorted((left, right) => rank(left) - rank(right));
   return { confirmedFindings, flakyInvariants: results.filter((item) => typeof item === "string") };
 }
 
-function isSame(left: Finding, right: Finding): boolean {
-  return left.rerun === right.rerun && left.invariant === right.invariant && left.cause === right.cause;
-}
-
+/** Shrinks and confirms the smallest schedule of a cause; returns the cause's invariant if that fails. */
 async function confirm(
   search: Search,
   { invariant, runs }: FoundCause,
@@ -250,24 +238,21 @@ function findNotJudged(
   { hasView, amountField }: Pick<Search, "hasView" | "amountField">,
 ): ExplorationResult["notJudged"] {
   const judgedInvariants = new Set(runs.flatMap(({ judgedInvariants: shown }) => [...shown]));
-  const unjudgedInvariants = (Object.keys(JUDGED_INVARIANTS) as JudgedInvariant[]).filter(
-    (invariant) => !judgedInvariants.has(invariant),
-  );
   const reasonOf = (invariant: JudgedInvariant): NotJudgedReason => {
     if (invariant === "recovery") return "nothing_failed";
     if (!hasView && !CLIENT_INVARIANTS.has(invariant)) return "no_view";
     return invariant === "booked_once" || invariant === "right_amount" ? "status_alone" : "not_shown";
   };
-  const notJudgedItem = (invariant: JudgedInvariant, reason: NotJudgedReason) => ({
-    invariant,
-    reason: english(
-      reason === "status_alone" ? NOT_JUDGED_REASONS[reason](amountField) : NOT_JUDGED_REASONS[reason],
-    ),
+  const unjudgedItems = (Object.keys(JUDGED_INVARIANTS) as JudgedInvariant[])
+    .filter((invariant) => !judgedInvariants.has(invariant))
+    .map((invariant) => ({ invariant, reason: reasonOf(invariant) }));
+  const flakyItems = [...new Set(flakyInvariants)].map(
+    (invariant) => ({ invariant, reason: "not_again" }) as const,
+  );
+  return [...unjudgedItems, ...flakyItems].map(({ invariant, reason }) => {
+    const words = NOT_JUDGED_REASONS[reason];
+    return { invariant, reason: english(typeof words === "function" ? words(amountField) : words) };
   });
-  return [
-    ...unjudgedInvariants.map((invariant) => notJudgedItem(invariant, reasonOf(invariant))),
-    ...[...new Set(flakyInvariants)].map((invariant) => notJudgedItem(invariant, "not_again")),
-  ];
 }
 
 function adviceOf(runs: readonly ExploreRun[]): ExplorationResult["advice"] {

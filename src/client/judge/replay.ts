@@ -1,0 +1,156 @@
+// Judges played histories again at the end of a run, plays late histories again, and merges all their verdicts.
+import {
+  HISTORIES,
+  HISTORY_NAMES,
+  PLAIN_PURCHASE,
+  type HistoryName,
+} from "../../core/judge/histories/histories.ts";
+import { isLate, judgeLaterLooks, mayBeLate, verdictsOn } from "../../core/judge/judge.ts";
+import type { Cause } from "../../core/readiness/drills/judge-causes.ts";
+import type { JudgedInvariant } from "../../core/readiness/drills/judged-invariants.ts";
+import { factOf } from "../../core/readiness/drills/said.ts";
+import type { History } from "../../core/judge/step.ts";
+import { ownCheckouts, type Bench } from "./bench.ts";
+import { bookingTimeoutMs, lookAgain, quietMs } from "./looks.ts";
+import {
+  findEndReason,
+  isLeftOut,
+  leftShopStuck,
+  runHistories,
+  unplayedHistory,
+  type JudgedHistory,
+  type RunPlan,
+} from "./run.ts";
+
+/** A payment that is not shown after this time, in milliseconds, is lost. */
+const LOSS_TIMEOUT_MS = 20_000;
+const MAX_PARALLEL_REPLAYS = 2;
+
+/**
+ * Judges the histories again once each payment that was not shown has had its time, and not before `notBefore`
+ * (monotonic clock), because a shop may book late, or a second time.
+ */
+export async function judgeAgain(
+  bench: Bench,
+  histories: readonly JudgedHistory[],
+  notBefore: number,
+): Promise<readonly JudgedHistory[]> {
+  const { world, shop, signal } = bench;
+  if (shop.view === undefined) return histories;
+  const rereadTimes = histories.flatMap(({ verdict, evidence }) => {
+    if (evidence === undefined) return quietMs(bench);
+    const lossMs = mayBeLate(verdict) ? LOSS_TIMEOUT_MS - bookingTimeoutMs(bench) : 0;
+    return evidence.at + Math.max(quietMs(bench), lossMs);
+  });
+  const leftMs = Math.max(notBefore, ...rereadTimes) - world.monotonic();
+  if (leftMs > 0) await world.sleep(leftMs, signal);
+  return Promise.all(
+    histories.map(async (item) => {
+      const { name, evidence, verdict } = item;
+      if (evidence === undefined || !isHistory(name)) return item;
+      const fallback = mayBeLate(verdict) ? unplayedHistory(name, factOf("interrupted"), verdict.got) : item;
+      if (signal.aborted) return fallback;
+      // An order that only another system has created is not judged.
+      const ownOrders = evidence.orders.filter((order) => ownCheckouts(order).length > 0);
+      const looks = await Promise.all(ownOrders.map((order) => lookAgain(bench, order)));
+      // An interrupted reading proves nothing.
+      if (signal.aborted) return fallback;
+      const elapsedMs = bookingTimeoutMs(bench) + world.monotonic() - evidence.at;
+      const laterLooks = { looks, settleMs: shop.settleMs, elapsedMs };
+      return {
+        ...item,
+        evidence: { ...evidence, facts: [...evidence.facts, ...looks] },
+        verdict: judgeLaterLooks(HISTORIES[name], { verdict, facts: evidence.facts }, laterLooks),
+      };
+    }),
+  );
+}
+
+/**
+ * The names of the histories to play again: the late ones, whose payments may have been late only because the shop had
+ * many events to process, and then also those that were left out. Empty if none is late or no history may start.
+ */
+export function namesToReplay(
+  bench: Bench,
+  histories: readonly JudgedHistory[],
+  plan: Pick<RunPlan, "deadline">,
+): ReadonlySet<string> {
+  // A shop that takes no more events can show nothing.
+  const mayReplay = !histories.some(leftShopStuck) && findEndReason(bench, plan) === undefined;
+  const isOpen = (item: JudgedHistory): boolean => isLate(item.verdict) || isLeftOut(item);
+  if (!mayReplay || !histories.some(({ verdict }) => isLate(verdict))) return new Set();
+  return new Set(histories.filter(isOpen).map(({ name }) => name));
+}
+
+/** Plays histories again, fewer at a time, and returns all histories with the new verdicts. */
+export async function replay(
+  bench: Bench,
+  histories: readonly JudgedHistory[],
+  plan: RunPlan & { readonly names: ReadonlySet<string> },
+): Promise<readonly JudgedHistory[]> {
+  if (plan.names.size === 0) return histories;
+  const playedHistories = await runHistories(bench, { ...plan, maxHistories: MAX_PARALLEL_REPLAYS });
+  return withReplays(histories, await judgeAgain(bench, playedHistories, 0));
+}
+
+/**
+ * Histories with their replays in place of the verdicts that these disprove. A history has an entry for each kind of
+ * checkout: what one kind broke stays broken, and all entries stay if the replay of one kind shows nothing.
+ */
+export function withReplays(
+  histories: readonly JudgedHistory[],
+  replays: readonly JudgedHistory[],
+): readonly JudgedHistory[] {
+  const showsNothing = ({ verdict }: JudgedHistory): boolean =>
+    verdict.state === "not_judged" && !isLate(verdict);
+  const unshownNames = new Set(replays.filter(showsNothing).map(({ name }) => name));
+  const replayedNames = new Set(replays.map(({ name }) => name));
+  const isDisproved = ({ name, verdict }: JudgedHistory): boolean =>
+    replayedNames.has(name) && !unshownNames.has(name) && verdict.state !== "broken";
+  return [
+    ...histories.filter((item) => !isDisproved(item)),
+    ...replays.filter((item) => !showsNothing(item)),
+  ];
+}
+
+const STATES = ["broken", "not_judged", "held"] as const;
+
+/** Each history once, in order; of several runs of a history, the run with the worst verdict. */
+export function mergeRuns(histories: readonly JudgedHistory[]): readonly JudgedHistory[] {
+  const rank = ({ verdict }: JudgedHistory): number => STATES.indexOf(verdict.state);
+  const mergedHistories = [PLAIN_PURCHASE, ...HISTORY_NAMES].flatMap((name) => {
+    const runs = histories.filter((item) => item.name === name);
+    return runs.toSorted((left, right) => rank(left) - rank(right)).slice(0, 1);
+  });
+  return dropLikelyCauses(mergedHistories);
+}
+
+/** If a broken rule has this many different likely causes, none of them explains all breaks. */
+const MANY_CAUSES = 4;
+
+/** If a broken rule has many likely causes, they are dropped, and only a cause that an answer proves is reported. */
+function dropLikelyCauses(histories: readonly JudgedHistory[]): readonly JudgedHistory[] {
+  const likelyCausesOf = (invariant: JudgedInvariant): ReadonlySet<Cause> => {
+    const causes = histories.flatMap(({ name, verdict }) => {
+      const isBroken = verdict.state === "broken" && verdict.invariant === invariant;
+      return (isBroken && likelyCause(name, invariant)) || [];
+    });
+    return new Set(causes);
+  };
+  return histories.map((item) => {
+    const { verdict, evidence } = item;
+    if (verdict.state !== "broken" || likelyCausesOf(verdict.invariant).size < MANY_CAUSES) return item;
+    const { brokenRules } = verdictsOn(evidence?.facts ?? []);
+    const provenRule = brokenRules.find(({ invariant }) => invariant === verdict.invariant);
+    return { ...item, verdict: { ...verdict, cause: provenRule?.cause ?? null } };
+  });
+}
+
+function likelyCause(name: string, invariant: JudgedInvariant): Cause | undefined {
+  const { causes }: Pick<History, "causes"> = isHistory(name) ? HISTORIES[name] : {};
+  return causes?.[invariant];
+}
+
+function isHistory(name: string): name is HistoryName {
+  return Object.hasOwn(HISTORIES, name);
+}
