@@ -17,8 +17,8 @@ type LineContext = {
   readonly now: number;
   readonly labels: EndpointLabels;
   readonly say: Translator;
-  /** The deliveries for which other deliveries wait, by the ids of the waiting deliveries. Default: none. */
-  readonly holders?: ReadonlyMap<string, HoldingDelivery>;
+  /** The deliveries for which other deliveries wait, by the ids of the waiting deliveries. */
+  readonly holders: ReadonlyMap<string, HoldingDelivery>;
 };
 
 type DeliveryContext = LineContext & { readonly eventAt: number };
@@ -111,7 +111,7 @@ export function groupDeliveries(
 export function pendingAttempts(
   deliveries: readonly StoryDelivery[],
   types: ReadonlyMap<string, string>,
-  { labels, say }: LineContext,
+  { labels, say }: Pick<LineContext, "labels" | "say">,
 ): readonly PendingEntry[] {
   return deliveries.filter(isPending).map((delivery) => {
     const { eventId, endpointId, attempts, nextAt } = delivery;
@@ -217,7 +217,7 @@ function stateText(delivery: StoryDelivery, { now, say, holders }: LineContext):
   const delayingFault = holdingFault(delivery);
   if (delayingFault !== undefined)
     return joinTexts([say(EXPLAIN_SENTENCES.heldBy(delayingFault)), nextText], say);
-  const holder = holders?.get(id);
+  const holder = holders.get(id);
   if (holder === undefined) return nextText;
   const { type, fault: cause } = holder;
   return say(cause === null ? EXPLAIN_SENTENCES.after(type) : EXPLAIN_SENTENCES.behind(type, cause));
