@@ -1,4 +1,4 @@
-import { COLON, COMMA, SEMICOLON, type Translator } from "../language.ts";
+import { COLON, COMMA, SEMICOLON, type Translator, type Words } from "../language.ts";
 import { partWords } from "../fact.ts";
 import { excerpt } from "../text.ts";
 import { toIso } from "../clock.ts";
@@ -175,9 +175,7 @@ function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext)
   return joinTexts([holdText, say(EXPLAIN_SENTENCES.arrived(toIso(attempt.startedAt))), afterText], say);
 }
 
-const CAUSE_NAMES: Readonly<
-  Partial<Record<DeliveryEntry["cause"], (typeof EXPLAIN_SENTENCES.called)["replay"]>>
-> = EXPLAIN_SENTENCES.called;
+const CAUSE_NAMES: Readonly<Partial<Record<DeliveryEntry["cause"], Words>>> = EXPLAIN_SENTENCES.called;
 
 /** The results in order, equal results in a row counted: `timeout ×2, 500 ×4`; a single result with its duration. */
 function resultParts(attempts: readonly StoryAttempt[], context: LineContext): readonly LinePart[] {
