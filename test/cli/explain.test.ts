@@ -520,6 +520,7 @@ test("an explained event or delivery says why it did not arrive, and names the n
       now: 0,
       labels: endpointLabels([one]),
       say: english,
+      holders: new Map(),
     }).map(({ entry }) => entry.text);
   expect(lineOf({ ...DUE, endpointId })).toEqual([`→ …${endpointId.slice(-4)}  next attempt due`]);
   const later = { ...DUE, id: "later", eventId: "later" };

@@ -1,6 +1,5 @@
 // A new field of a store needs a row in core/config/store-fields.ts; a new start setting needs a row in
 // core/config/settings.ts.
-import { errorWords } from "../shape/issue-words.ts";
 import * as z from "zod/mini";
 import { PAYMENT_METHODS, type PaymentMethod } from "../checkout/checkout.ts";
 import { wireSchema, type OnWire } from "../shape/wire-names.ts";
@@ -13,7 +12,7 @@ import { MAX_DELIVERY_ATTEMPTS, type DeliverySchedule } from "../webhook/deliver
 import { checkedText, requestedId, requestedPrice, storeShapes } from "./store-fields.ts";
 import { ALL_SETTINGS, type FileValue, type SettingName, type SettingValue } from "./settings.ts";
 import type { Kind } from "./setting-kinds.ts";
-import { recordOf, wholeNumber, type DomainOf } from "../shape/fields.ts";
+import { errorWords, recordOf, wholeNumber, type DomainOf } from "../shape/fields.ts";
 import { parseDurationText, durationText } from "../duration.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,4 +1,4 @@
-import { COLON, COMMA, SEMICOLON, type Translator } from "../language.ts";
+import { COLON, COMMA, SEMICOLON, type Translator, type Words } from "../language.ts";
 import { partWords } from "../fact.ts";
 import { excerpt } from "../text.ts";
 import { toIso } from "../clock.ts";
@@ -17,8 +17,8 @@ type LineContext = {
   readonly now: number;
   readonly labels: EndpointLabels;
   readonly say: Translator;
-  /** The deliveries for which other deliveries wait, by the ids of the waiting deliveries. Default: none. */
-  readonly holders?: ReadonlyMap<string, HoldingDelivery>;
+  /** The deliveries for which other deliveries wait, by the ids of the waiting deliveries. */
+  readonly holders: ReadonlyMap<string, HoldingDelivery>;
 };
 
 type DeliveryContext = LineContext & { readonly eventAt: number };
@@ -111,7 +111,7 @@ export function groupDeliveries(
 export function pendingAttempts(
   deliveries: readonly StoryDelivery[],
   types: ReadonlyMap<string, string>,
-  { labels, say }: LineContext,
+  { labels, say }: Pick<LineContext, "labels" | "say">,
 ): readonly PendingEntry[] {
   return deliveries.filter(isPending).map((delivery) => {
     const { eventId, endpointId, attempts, nextAt } = delivery;
@@ -175,9 +175,7 @@ function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext)
   return joinTexts([holdText, say(EXPLAIN_SENTENCES.arrived(toIso(attempt.startedAt))), afterText], say);
 }
 
-const CAUSE_NAMES: Readonly<
-  Partial<Record<DeliveryEntry["cause"], (typeof EXPLAIN_SENTENCES.called)["replay"]>>
-> = EXPLAIN_SENTENCES.called;
+const CAUSE_NAMES: Readonly<Partial<Record<DeliveryEntry["cause"], Words>>> = EXPLAIN_SENTENCES.called;
 
 /** The results in order, equal results in a row counted: `timeout ×2, 500 ×4`; a single result with its duration. */
 function resultParts(attempts: readonly StoryAttempt[], context: LineContext): readonly LinePart[] {
@@ -217,7 +215,7 @@ function stateText(delivery: StoryDelivery, { now, say, holders }: LineContext):
   const delayingFault = holdingFault(delivery);
   if (delayingFault !== undefined)
     return joinTexts([say(EXPLAIN_SENTENCES.heldBy(delayingFault)), nextText], say);
-  const holder = holders?.get(id);
+  const holder = holders.get(id);
   if (holder === undefined) return nextText;
   const { type, fault: cause } = holder;
   return say(cause === null ? EXPLAIN_SENTENCES.after(type) : EXPLAIN_SENTENCES.behind(type, cause));

@@ -153,13 +153,11 @@ export function differencesOf(
   const firstFields = fieldsOfFirstRequest(checkout);
   // A price can supply the description; without a fingerprint, it is unknown whether the first request sent one.
   if (checkout.fingerprint === null && createRequestsFor(checkout).length > 1) fields.delete("description");
-  fields.set(PATH_FIELD, path);
+  fields.set("path", path);
   return [...new Set([...firstFields.keys(), ...fields.keys()])]
     .map((field) => ({ field, first: firstFields.get(field) ?? null, this: fields.get(field) ?? null }))
     .filter(({ first: firstValue, this: refusedValue }) => firstValue !== refusedValue);
 }
-
-const PATH_FIELD = "path";
 
 export function originalBody(checkout: ExistingCheckout): CreateRequest {
   const [body, ...bodies] = createRequestsFor(checkout);

@@ -1,7 +1,7 @@
 import type { Status } from "../checkout/checkout.ts";
 import type { AttemptResult } from "../checkout/payment.ts";
 import type { Words } from "../language.ts";
-import type { LastChange } from "../checkout/shapes.ts";
+import type { Attempt, LastChange } from "../checkout/shapes.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
 
 const UNUSED_PAGE: Words = ["the payment page has not been used yet", "付款人尚未使用支付页面"];
@@ -92,13 +92,13 @@ export const EXPLAIN_SENTENCES = {
   ],
   attemptStarted: (number: number) => [`payment attempt ${number} started`, `开始第 ${number} 次支付尝试`],
   attempt: (number: number) => [`payment attempt ${number}`, `第 ${number} 次支付尝试`],
-  attemptEnded: (number: number, outcome: string | null, attemptsLeft: number) => [
+  attemptEnded: (number: number, outcome: Attempt["outcome"], attemptsLeft: number) => [
     `payment attempt ${number} ${outcome ?? "ended"}${outcome === "declined" ? `, ${attemptsLeft} left` : ""}`,
-    `第 ${number} 次支付尝试${outcomeInChinese(outcome)}${outcome === "declined" ? `，还可尝试 ${attemptsLeft} 次` : ""}`,
+    `第 ${number} 次支付尝试${outcome === null ? "已结束" : OUTCOMES_IN_CHINESE[outcome]}${outcome === "declined" ? `，还可尝试 ${attemptsLeft} 次` : ""}`,
   ],
   attemptLate: (number: number, result: AttemptResult) => [
     `payment attempt ${number} ${result} too late: recorded, not applied (decision 10)`,
-    `第 ${number} 次支付尝试${outcomeInChinese(result)}，但结果来得太晚：只记录，不生效（见约定 10）`,
+    `第 ${number} 次支付尝试${OUTCOMES_IN_CHINESE[result]}，但结果来得太晚：只记录，不生效（见约定 10）`,
   ],
   /** An attempt of a delivery. */
   numbered: (number: number) => [`attempt ${number}`, `第 ${number} 次尝试`],
@@ -141,16 +141,12 @@ export const EXPLAIN_SENTENCES = {
   sameCause: ["same cause", "原因相同"],
 } satisfies Sentences;
 
-function outcomeInChinese(outcome: string | null): string {
-  return OUTCOMES_IN_CHINESE.get(outcome) ?? "已结束";
-}
-
-const OUTCOMES_IN_CHINESE: ReadonlyMap<string | null, string> = new Map([
-  ["succeeded", "成功"],
-  ["declined", "被拒"],
-  ["failed", "失败"],
-  ["abandoned", "已中止"],
-]);
+const OUTCOMES_IN_CHINESE: Readonly<Record<NonNullable<Attempt["outcome"]>, string>> = {
+  succeeded: "成功",
+  declined: "被拒",
+  failed: "失败",
+  abandoned: "已中止",
+};
 
 /** Texts by their facts; texts with values are functions. */
 type Sentences = { readonly [fact: string]: Words | ((...values: never[]) => Words) | Sentences };

@@ -105,15 +105,12 @@ export function storyLines(
 
 /** The pending entries of a story, soonest first. */
 export function pendingOf(
-  { checkouts, now }: Pick<StoryMaterial, "checkouts" | "now">,
+  { checkouts }: Pick<StoryMaterial, "checkouts">,
   say: Translator = english,
 ): readonly PendingEntry[] {
   const allDeliveries = checkouts.flatMap((checkout) => checkout.deliveries);
-  const attempts = pendingAttempts(allDeliveries, typesOf(checkouts), {
-    now,
-    labels: endpointLabels(allDeliveries),
-    say,
-  });
+  const labels = endpointLabels(allDeliveries);
+  const attempts = pendingAttempts(allDeliveries, typesOf(checkouts), { labels, say });
   const checkoutEntries = checkouts.flatMap(({ dueChanges }) =>
     dueChanges.map(({ at, what }) => ({
       at,

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { toIso } from "../clock.ts";
-import { errorWords } from "./issue-words.ts";
+import type { Words } from "../language.ts";
 import { codePointLength } from "../text.ts";
 
 /** The domain values that a schema describes, deeply read-only. */
@@ -28,6 +28,11 @@ export function recordOf<Fields extends object>(
 ): Fields {
   // All fields are among the entries.
   return Object.fromEntries(entries) as Fields;
+}
+
+/** The error of a zod check in both languages: zod keeps the English message, together with the Chinese message. */
+export function errorWords([error, chinese]: Words) {
+  return { error, params: { chinese } };
 }
 
 const ISO_CODEC = { decode: (text: string) => Date.parse(text), encode: toIso };

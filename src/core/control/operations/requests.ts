@@ -1,11 +1,10 @@
 import { LANGUAGES } from "../../language.ts";
-import { errorWords } from "../../shape/issue-words.ts";
 import * as z from "zod/mini";
 import { EXPLAINABLE_KINDS } from "../../explain/explained.ts";
 import { explanation } from "../../explain/explanation.ts";
 import { refusedEntry, requestEntry } from "../../request/shapes.ts";
 import { parseStatuses, STATUSES_SCHEMA } from "../../request/statuses.ts";
-import { moment, momentInRequest, nonEmptyText, wholeNumberInQuery } from "../../shape/fields.ts";
+import { errorWords, moment, momentInRequest, nonEmptyText, wholeNumberInQuery } from "../../shape/fields.ts";
 import { storeOperation } from "../operation.ts";
 
 /** The longest time that a list request waits for the next entry, in milliseconds. */

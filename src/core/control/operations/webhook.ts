@@ -1,9 +1,8 @@
 import { dialectSchema } from "../../calibration/dialect-section.ts";
 import { certificates } from "../../config/store-fields.ts";
-import { errorWords } from "../../shape/issue-words.ts";
 import * as z from "zod/mini";
 import { EVENT_TYPE_FORM, EVENT_PATTERNS, EVENT_TYPES } from "../../checkout/event-types.ts";
-import { moment, momentInRequest, wholeNumber, wholeNumberInQuery } from "../../shape/fields.ts";
+import { errorWords, moment, momentInRequest, wholeNumber, wholeNumberInQuery } from "../../shape/fields.ts";
 import { DELIVERY_STATES } from "../../webhook/delivery.ts";
 import { deliveryEntry, endpoint, eventEntry, signingSecrets } from "../../webhook/shapes.ts";
 import { SECRET_PATTERN } from "../../text.ts";
