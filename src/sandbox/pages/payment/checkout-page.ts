@@ -4,7 +4,7 @@ import { returnAddress } from "../../../core/checkout/return-origin.ts";
 import { isLoopback } from "../../../core/loopback.ts";
 import { html, joinTexts, trustMarkup, type Html } from "../../../web/html.ts";
 import type { Words } from "../../../core/language.ts";
-import { payerLayout, liveMain, factRow } from "../shared/layout.ts";
+import { payerLayout, liveMain, factRow, merchantText } from "../shared/layout.ts";
 import {
   amountHtml,
   formButton,
@@ -19,7 +19,6 @@ import {
   wasPaidLate,
   type PageContext,
 } from "./parts.ts";
-import { merchantText } from "../shared/merchant-text.ts";
 import { PAYMENT_TEXTS } from "./texts.ts";
 
 export const STAY_QUERY = "stay";

@@ -2,7 +2,7 @@ import { displayStoreName } from "../../../core/config/store-name.ts";
 import { isFinal, MAX_PAYMENT_ATTEMPTS } from "../../../core/checkout/payment.ts";
 import { html, type Html } from "../../../web/html.ts";
 import type { Words } from "../../../core/language.ts";
-import { payerLayout, liveMain } from "../shared/layout.ts";
+import { payerLayout, liveMain, merchantText } from "../shared/layout.ts";
 import { SHARED_TEXTS } from "../shared/texts.ts";
 import {
   amountHtml,
@@ -15,7 +15,6 @@ import {
   wasPaidLate,
   type PageContext,
 } from "./parts.ts";
-import { merchantText } from "../shared/merchant-text.ts";
 import { PAYMENT_TEXTS } from "./texts.ts";
 import type { Attempt } from "../../../core/checkout/shapes.ts";
 

@@ -9,6 +9,20 @@ import type { Part } from "../../../core/fact.ts";
 /** The values of a refused form that is shown again; undefined for all other forms. */
 export type TypedForm = RefusedForm | undefined;
 
+export type InputOptions = {
+  /** A hint about valid values, if the label is not enough. */
+  readonly hint?: Text;
+  readonly value?: string;
+  readonly placeholder?: string;
+  readonly required?: boolean;
+  /** Whether a phone shows the numeric keyboard. */
+  readonly numeric?: boolean;
+  /** The id of a list from `suggestions` on the page. */
+  readonly list?: string;
+  /** The refused form, whose value takes precedence over `value`. */
+  readonly typedForm?: TypedForm;
+};
+
 export function inputField(
   label: Text,
   name: string,
@@ -20,19 +34,7 @@ export function inputField(
     numeric = false,
     list = "",
     typedForm,
-  }: {
-    /** A hint about valid values, if the label is not enough. */
-    readonly hint?: Text;
-    readonly value?: string;
-    readonly placeholder?: string;
-    readonly required?: boolean;
-    /** Whether a phone shows the numeric keyboard. */
-    readonly numeric?: boolean;
-    /** The id of a list from `suggestions` on the page. */
-    readonly list?: string;
-    /** The refused form, whose value takes precedence over `value`. */
-    readonly typedForm?: TypedForm;
-  } = {},
+  }: InputOptions,
 ): Html {
   const attributes = [
     required ? html` required` : html``,

@@ -131,7 +131,7 @@ function rowsOf<Item>(
   { query, part: { items, next }, ids }: ShownPart<Item>,
 ): Html {
   if (items.length > 0)
-    return html`<div class="${style}">${table(caption, items, columns, { isLinked: true, ids })}</div>`;
+    return html`<div class="${style}">${table({ caption, isLinked: true, ids }, items, columns)}</div>`;
   if (next === null && Object.keys(query).length === 0) return noRows;
   return html`<p class="hint">${COMMON_TEXTS.noMatch}</p>
     <p>${linkButton(storePath(view, path), COMMON_TEXTS.showAll, "plain")}</p>

@@ -94,20 +94,21 @@ export type TableRow = readonly Cell[];
 
 /** A table with the column names of the first row's cells. On a narrow screen, the cells of a row are stacked. */
 export function table<Item>(
-  caption: Text,
-  items: readonly Item[],
-  cellsOf: (item: Item) => TableRow,
   {
+    caption,
     noRows = html``,
     isLinked = false,
     ids = [],
   }: {
+    readonly caption: Text;
     /** The content of a table without rows. */
     readonly noRows?: Html;
     /** Whether each row links to the page of its subject. */
     readonly isLinked?: boolean;
     readonly ids?: readonly string[];
-  } = {},
+  },
+  items: readonly Item[],
+  cellsOf: (item: Item) => TableRow,
 ): Html {
   const rows = items.map(cellsOf);
   const [row] = rows;

@@ -1,3 +1,4 @@
+import { displayText } from "../../../core/text.ts";
 import type { Asset } from "../../../web/asset.ts";
 import { html, trustMarkup, type Html, type Text } from "../../../web/html.ts";
 import { tagOf } from "../../../web/language.ts";
@@ -124,4 +125,9 @@ export function factRow(label: Text, value: Text): Html {
 /** A text that a screen reader announces when it changes; the element stays the same while the page is open. */
 export function stateLine(words: Text): Html {
   return html`<p id="state" class="visually-hidden" role="status">${words}</p>`;
+}
+
+/** A merchant's text inside our own text: it has its own text direction, and is never invisible. */
+export function merchantText(text: string): Html {
+  return html`<bdi>${displayText(text)}</bdi>`;
 }

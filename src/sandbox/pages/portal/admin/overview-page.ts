@@ -28,7 +28,7 @@ export function adminOverviewPage({ store }: PortalContext): Promise<Outcome<Pag
   }));
   const sortedStores = shownStores.toSorted((left, right) => rank(left.production) - rank(right.production));
   const main = html`<p class="hint">${ADMIN_TEXTS.hint}</p>
-    ${table(ADMIN_TEXTS.title, sortedStores, storeRow, { isLinked: true })}
+    ${table({ caption: ADMIN_TEXTS.title, isLinked: true }, sortedStores, storeRow)}
     ${allStores.length > MAX_SHOWN_STORES ? html`<p class="hint">${ADMIN_TEXTS.hidden(allStores.length - MAX_SHOWN_STORES)}</p>` : ""}`;
   return Promise.resolve(accept({ title: ADMIN_TEXTS.title, main }));
 }

@@ -1,4 +1,4 @@
-import { merchantText } from "../../shared/merchant-text.ts";
+import { merchantText } from "../../shared/layout.ts";
 import interfaceText from "../../../../../INTERFACE.md?raw";
 import { CHECKS, checkOfCode, orderedChecks } from "../../../../core/explain/checks.ts";
 import type { Explanation } from "../../../../core/explain/explanation.ts";

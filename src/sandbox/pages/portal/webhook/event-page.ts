@@ -74,5 +74,5 @@ function replayEventForm({ store }: PortalContext, view: View, { id }: StoredEve
     </select></label
   >`;
   const action = storePath(view, `/webhooks/events/${id}/replay`);
-  return actionForm(view, { action, label: WEBHOOK_TEXTS.replay, content: field, style: "primary" });
+  return actionForm(view, { action, label: WEBHOOK_TEXTS.replay, content: () => field, style: "primary" });
 }
