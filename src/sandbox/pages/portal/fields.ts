@@ -85,7 +85,6 @@ function refusedAttributes(name: string, typedForm: TypedForm): Html {
 /** The markup that identifies a page with a refused form. */
 export const REFUSED_MARK = 'class="refused"';
 
-/** The refusal next to a field. */
 export function refusalText(name: string, typedForm: TypedForm): Html {
   if (typedForm?.field !== name) return html``;
   return html`<strong class="refused" id="refused-${name}">${typedForm.words}</strong>`;

@@ -22,8 +22,7 @@ import { resolvesWithin } from "../../runtime/store-gate.ts";
 import { runOperation } from "../../control/handlers.ts";
 import { REFUSED_MARK } from "./fields.ts";
 import { storePath } from "./forms.ts";
-import { framePage, signedOutPage } from "./frame.ts";
-import { roleOfPath } from "./sign-in/session-cookie.ts";
+import { framePage } from "./frame.ts";
 import { changesOf } from "./live/changes.ts";
 import { SEEN_PARAMETER } from "./live/parts.ts";
 import {
@@ -124,15 +123,6 @@ export function showOperation<Name extends OperationName>(
 
 function emptyInput(operation: OperationName): unknown {
   return inputKind(operation) === "nothing" ? undefined : {};
-}
-
-export function publicPageRoute(path: string, show: (view: View) => PageContent): PortalRoute {
-  return portalRoute({ path, minRole: null }, (context, call) => {
-    const view = viewOf(context, call);
-    const markup = signedOutPage(roleOfPath(call.path), show(view));
-    const { language } = view;
-    return accept({ ...pageResponse({ status: 200, markup, language }, call.requestId), isUnlogged: true });
-  });
 }
 
 type Action<Name extends OperationName> = {

@@ -140,12 +140,11 @@ function termFacts(
   const shownFields = {
     id: [COMMON_TEXTS.id, copyableText(id)],
     object: [COMMON_TEXTS.kind, CHECKOUTS_TEXTS.kinds[object]],
-    order_id: checkoutCount === 1 ? HIDDEN_FIELD : [CHECKOUTS_TEXTS.order, orderLink],
+    order_id: checkoutCount === 1 ? HIDDEN_FIELD : [PAYMENT_TEXTS.order, orderLink],
     amount_minor: HIDDEN_FIELD,
     currency: HIDDEN_FIELD,
     status: HIDDEN_FIELD,
-    description:
-      description === null ? HIDDEN_FIELD : [CHECKOUTS_TEXTS.description, merchantText(description)],
+    description: description === null ? HIDDEN_FIELD : [PAYMENT_TEXTS.description, merchantText(description)],
     price: priceId === null ? HIDDEN_FIELD : [COMMON_TEXTS.price, html`<code>${displayText(priceId)}</code>`],
     created: [COMMON_TEXTS.created, momentWithDate(createdAt)],
     expires: [CHECKOUTS_TEXTS.expires, momentWithDate(expiresAt)],

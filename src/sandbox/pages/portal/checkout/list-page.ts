@@ -79,7 +79,7 @@ function checkoutRow(view: View, { checkout, answers }: ListedCheckout, now: num
   const page = linkTo(storePath(view, `/checkouts/${id}`), merchantText(orderId));
   return [
     [COMMON_TEXTS.created, listTime(createdAt, now)],
-    [CHECKOUTS_TEXTS.order, html`${page}${kindBadge}`, "head"],
+    [PAYMENT_TEXTS.order, html`${page}${kindBadge}`, "head"],
     [COMMON_TEXTS.amount, amountHtml(checkout), "number"],
     [
       COMMON_TEXTS.status,

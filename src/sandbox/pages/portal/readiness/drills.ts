@@ -105,7 +105,7 @@ function drillResult({ drill, subject }: ReturnType<typeof lastResults>[number],
         ${stepTitle(stepTitlesOf(kind), step.name)}`,
         "head",
       ],
-      [LAUNCH_TEXTS.expected, wordsOf(step.expected), "named"],
+      [COMMON_TEXTS.expected, wordsOf(step.expected), "named"],
       [COMMON_TEXTS.got, wordsOf(step.got), "named"],
       ...(hasCause ? ([[COMMON_TEXTS.cause, wordsOf(step.cause ?? "")]] as const) : []),
     ]);

@@ -54,7 +54,7 @@ function requestFacts(view: View, request: StoryRequest, checkout: Checkout | un
     [
       COMMON_TEXTS.status,
       html`${answerBadge(status)} ${code === null ? "" : html`<code>${code}</code>`}
-        <span class="hint">${REQUEST_TEXTS.durationOf(durationMs.toFixed(1))}</span>`,
+        <span class="hint">${COMMON_TEXTS.took(durationMs.toFixed(1))}</span>`,
     ],
     orderId === null ? null : [COMMON_TEXTS.order, linkTo(page, merchantText(orderId))],
     key === null ? null : ["Idempotency-Key", copyableText(key)],
@@ -76,7 +76,7 @@ function explanationPart(
     <p>${summary}</p>
     ${factList([
       field === null ? null : [REQUEST_TEXTS.field, html`<code>${field}</code>`],
-      expected === null ? null : [REQUEST_TEXTS.expected, expected],
+      expected === null ? null : [COMMON_TEXTS.expected, expected],
       received === null ? null : [COMMON_TEXTS.got, html`<code>${received}</code>`],
       rule === null
         ? null

@@ -20,7 +20,6 @@ import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const SPANS = ["1m", "10m", "1h", "6h", "1d", "7d"] as const;
-/** Maximum number of due items listed. */
 const MAX_ITEMS = 25;
 const MOVE_PARAM = "move";
 

@@ -16,7 +16,6 @@ import { dueItemsUntil } from "./due.ts";
 import { OVERVIEW_TEXTS as TEXTS } from "./texts.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** Maximum number of rows in each part. */
 const MAX_ROWS = 5;
 /** Maximum number of requests that are read to find refused requests. */
 const MAX_REQUESTS_READ = 500;

@@ -71,5 +71,5 @@ function attemptResult(attempt: LastAttempt | undefined): Html {
   if (status === null && error === null) return html`<span class="hint">${WEBHOOK_TEXTS.underWay}</span>`;
   if (milliseconds === null) return answerBadge(status);
   return html`${answerBadge(status)}
-    <span class="hint">${error ?? ""} ${WEBHOOK_TEXTS.took(milliseconds)}</span>`;
+    <span class="hint">${error ?? ""} ${COMMON_TEXTS.took(milliseconds)}</span>`;
 }

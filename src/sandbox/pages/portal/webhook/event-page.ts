@@ -14,7 +14,6 @@ import { WEBHOOK_TEXTS } from "./texts.ts";
 /** Maximum number of deliveries shown for one event; the newest are shown. */
 const MAX_DELIVERIES = 20;
 
-/** The page of an event: its bytes and its deliveries. */
 export async function eventPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const { store } = context;
   const event = store.events.find(view.id);
@@ -36,7 +35,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
       ])}
       ${hasDeliveries ? html`<div class="actions">${replayEventForm(context, view, event)}</div>` : ""}
     </section>
-    ${section(WEBHOOK_TEXTS.exactBody, sentText(COMMON_TEXTS.body, event.body))}
+    ${section(COMMON_TEXTS.body, sentText(COMMON_TEXTS.body, event.body))}
     ${section(WEBHOOK_TEXTS.deliveries, deliveriesPart)}
     ${
       delivery === undefined || attempt === undefined
