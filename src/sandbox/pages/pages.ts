@@ -27,19 +27,14 @@ export const PAGES_AREA: Area<PagesContext> = {
   requestIdStream: "pages",
   admit: () => accept(undefined),
   storeIdOf: ({ store }, request) => checkoutAt(store, splitTarget(request.target).path)?.storeId,
-  refuse: (context, { request, requestId }, refusal) => {
-    const returnPath = returnPathOf(context, splitTarget(request.target).path);
-    return refusalPage({ request, requestId }, refusal, returnPath);
+  refuse: ({ store }, { request, requestId }, refusal) => {
+    const checkout = checkoutAt(store, splitTarget(request.target).path);
+    return refusalPage({ request, requestId }, refusal, checkout && checkoutPath(checkout));
   },
   fail: (request, requestId, refusal) => refusalPage({ request, requestId }, refusal),
 };
 
-/** The page of the checkout to which a path belongs; undefined if there is no such checkout. */
-function returnPathOf({ store }: PagesContext, path: string): string | undefined {
-  const checkout = checkoutAt(store, path);
-  return checkout && checkoutPath(checkout);
-}
-
+/** The checkout to whose page a path belongs; undefined if there is none. */
 function checkoutAt({ checkouts }: Pick<Store, "checkouts">, path: string): Checkout | undefined {
   const [, id = ""] = PAYMENT_PAGE_PATH.exec(path.toLowerCase()) ?? [];
   return checkouts.findInAnyStore(id);

@@ -98,24 +98,25 @@ export function table<Item>(
     caption,
     noRows = html``,
     isLinked = false,
-    ids = [],
+    idOf,
   }: {
     readonly caption: Text;
     /** The content of a table without rows. */
     readonly noRows?: Html;
     /** Whether each row links to the page of its subject. */
     readonly isLinked?: boolean;
-    readonly ids?: readonly string[];
+    /** The id of a row. Default: rows have no ids. */
+    readonly idOf?: ((item: Item) => string) | undefined;
   },
   items: readonly Item[],
   cellsOf: (item: Item) => TableRow,
 ): Html {
-  const rows = items.map(cellsOf);
-  const [row] = rows;
-  if (row === undefined) return noRows;
-  const attributes = (index: number): readonly Html[] => [
+  const rows = items.map((item) => ({ cells: cellsOf(item), id: idOf?.(item) }));
+  const [firstRow] = rows;
+  if (firstRow === undefined) return noRows;
+  const attributes = (id: string | undefined): readonly Html[] => [
     isLinked ? html` data-row` : html``,
-    ids[index] === undefined ? html`` : html` id="${ids[index]}"`,
+    id === undefined ? html`` : html` id="${id}"`,
   ];
   return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0">
     <table>
@@ -124,11 +125,11 @@ export function table<Item>(
       </caption>
       <thead>
         <tr>
-          ${row.map(([column]) => html`<th scope="col">${column}</th>`)}
+          ${firstRow.cells.map(([column]) => html`<th scope="col">${column}</th>`)}
         </tr>
       </thead>
       <tbody>
-        ${rows.map((cells, index) => html`<tr${attributes(index)}>${cells.map(tableCell)}</tr>`)}
+        ${rows.map(({ cells, id }) => html`<tr${attributes(id)}>${cells.map(tableCell)}</tr>`)}
       </tbody>
     </table>
   </div>`;
@@ -261,6 +262,14 @@ export function listTime(time: number, now: number): Html {
   const [isoText, today] = [toIso(time), toIso(now)];
   const shownTime = isoText.slice(0, 10) === today.slice(0, 10) ? timeIn(isoText) : dayAndTimeIn(isoText);
   return html`<time datetime="${isoText}" title="${isoText}" data-now="${today}">${shownTime}</time>`;
+}
+
+/** The largest number that is counted exactly. */
+export const MAX_COUNT = 99;
+
+/** A number as text; above `MAX_COUNT`, `99+`. */
+export function countText(count: number): string {
+  return count > MAX_COUNT ? `${MAX_COUNT}+` : String(count);
 }
 
 /** The age of a time in its largest unit, with the exact time on hover. Both times must be by the same clock. */

@@ -152,10 +152,13 @@ export type ActionContext = { readonly context: PortalContext; readonly view: Vi
 
 type Fields = ReadonlyMap<string, string>;
 
+/** The store and the id in an address. */
+export type StoreAndId = Pick<View, "storeId" | "id">;
+
 /** The page of an action's form. */
 type FormPage = {
   /** The address of the page. Default: the page above the action's path. */
-  readonly addressOf?: (view: Pick<View, "storeId" | "id">) => string;
+  readonly addressOf?: (view: StoreAndId) => string;
   /** Shows the form again if it is refused. Default: a page with only the refusal. */
   readonly page?: PageRenderer;
   /** The store of the page, if the form names it. Default: the action's store. */
@@ -171,7 +174,7 @@ export function actionRoute<Name extends OperationName>(path: string, action: Ac
   const { operation, read, parse, nextAddress, waitingAddress, secretOf, notice } = action;
   const { entersStore, minRole } = CONTROL_OPERATIONS[operation];
   const [, , , listPath = ""] = path.split("/");
-  const addressOf = action.addressOf ?? ((view) => storePath(view, `/${listPath}`));
+  const form = { addressOf: (view: StoreAndId) => storePath(view, `/${listPath}`), ...action };
   return portalRoute({ methods: ["POST"], path, minRole, entersStore }, async (context, call) => {
     const fields = requireOwnForm(context, call);
     if (!fields.ok) return fields;
@@ -189,7 +192,7 @@ export function actionRoute<Name extends OperationName>(path: string, action: Ac
         return accept(waitingAddress(view, context));
       const outcome = await work;
       if (!outcome.ok) return outcome;
-      const address = nextAddress?.(view, outcome.value, context) ?? addressOf(view);
+      const address = nextAddress?.(view, outcome.value, context) ?? form.addressOf(view);
       const nextNotice = await notice?.(outcome.value, { context, view });
       return accept(
         addTickets(context, call, address, {
@@ -199,13 +202,8 @@ export function actionRoute<Name extends OperationName>(path: string, action: Ac
       );
     };
     const result = await runOnce(context, call, fields.value, run);
-    return result.ok
-      ? accept(redirectTo(call, result.value))
-      : answerRefusedForm(context, view, {
-          form: { ...action, addressOf },
-          fields: fields.value,
-          refusal: result.refusal,
-        });
+    if (result.ok) return accept(redirectTo(call, result.value));
+    return answerRefusedForm(context, view, { form, fields: fields.value, refusal: result.refusal });
   });
 }
 

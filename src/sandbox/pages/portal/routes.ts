@@ -32,6 +32,7 @@ import {
   showOperation,
   type ActionContext,
   type PortalRoute,
+  type StoreAndId,
 } from "./route.ts";
 import { catalogPage, parsePriceForm } from "./store/catalog-page.ts";
 import { clockPage, movePath, parseClockForm } from "./store/clock-page.ts";
@@ -54,7 +55,6 @@ import { WEBHOOK_TEXTS } from "./webhook/texts.ts";
 import { webhooksPage } from "./webhook/webhooks-page.ts";
 
 type Fields = ReadonlyMap<string, string>;
-type StoreAndId = Pick<View, "storeId" | "id">;
 
 const STORE_PATH = "/portal/{store_id}";
 const ENDPOINT_ROUTE = `${STORE_PATH}/webhooks/endpoints/{id}` as const;

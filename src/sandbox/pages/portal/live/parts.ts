@@ -7,10 +7,6 @@ export const SEEN_PARAMETER = "seen";
 /** The number of new rows from which a list shows only `50+`. */
 const MAX_COUNTED_ROWS = 50;
 
-function countText(count: number): string {
-  return count < MAX_COUNTED_ROWS ? String(count) : `${MAX_COUNTED_ROWS}+`;
-}
-
 const LIVE_TEXTS = {
   states: {
     live: ["live", "实时"],
@@ -34,7 +30,7 @@ const LIVE_TEXTS = {
     ],
   },
   again: ["Reload", "重新加载"],
-  newRows: (count: number) => [`${countText(count)} new`, `${countText(count)} 条新记录`],
+  newRows: (count: string) => [`${count} new`, `${count} 条新记录`],
   changed: ["The page has changed.", "页面已更新。"],
 } satisfies Texts;
 
@@ -75,11 +71,12 @@ export function liveMark(listUpdates: ListUpdates | undefined, view: View): Html
 
 /** The number of new rows. A poll updates it and the shown rows, and adds, removes or moves no row. */
 function newRows(view: View, { newestPosition, count, rowIds }: ListUpdates): Html {
+  const countText = count < MAX_COUNTED_ROWS ? String(count) : `${MAX_COUNTED_ROWS}+`;
   const pollQuery = new URLSearchParams(view.query);
   if (!pollQuery.has(SEEN_PARAMETER)) pollQuery.set(SEEN_PARAMETER, String(newestPosition));
   return html`<span id="news" ${pollAttributes(view, "news", { query: pollQuery.toString(), rowIds })}>
     <a href="" id="new-rows" class="new-rows" ${count === 0 ? html`hidden` : ""}
-      >${count === 0 ? "" : LIVE_TEXTS.newRows(count)}</a
+      >${count === 0 ? "" : LIVE_TEXTS.newRows(countText)}</a
     >
   </span>`;
 }

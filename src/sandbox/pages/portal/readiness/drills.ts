@@ -113,7 +113,7 @@ function drillResult({ drill, subject }: ReturnType<typeof lastResults>[number],
   return html`<details class="result">
     <summary>
       ${badStateBadge(passed, LAUNCH_TEXTS.drillPassed, LAUNCH_TEXTS.drillFailed)}
-      ${subject === "" ? LAUNCH_TEXTS.drillKinds[kind] : html`<span title="${subject}">${removeScheme(subject)}</span>`}${COLON}${passedText}
+      ${subject === "" ? LAUNCH_TEXTS.drillKinds[kind] : html`<span title="${subject}">${subject.replace(/^https?:\/\//, "")}</span>`}${COLON}${passedText}
       · ${ageOf(at, now)}
     </summary>
     ${
@@ -150,10 +150,6 @@ function failedSteps(kind: DrillKind, failedList: readonly DrillStep[], renderSt
     </details>`;
   })}
   ${singleSteps.length === 0 ? "" : renderSteps(singleSteps)}`;
-}
-
-function removeScheme(url: string): string {
-  return url.replace(/^https?:\/\//, "");
 }
 
 function waiveForm(view: View, kind: DrillKind): Html {

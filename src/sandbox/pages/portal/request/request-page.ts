@@ -25,20 +25,19 @@ export async function requestPage(context: PortalContext, view: View): Promise<O
   if (!loggedRequest.ok) return loggedRequest;
   const { request, conflict, replays } = loggedRequest.value;
   const explanation = explainRequest(request, conflict, replays, translatorFor(view.language));
+  const { storeId } = view;
+  const { orderId } = request;
+  const newestCheckouts =
+    orderId === null ? [] : context.store.checkouts.ofOrder({ storeId, orderId, limit: 1 });
+  const { differences } = explanation;
+  const differencePart =
+    differences.length === 0 ? "" : section(REQUEST_TEXTS.differences, differencesTable(differences));
   const main = html`<section class="panel">
-      ${requestFacts(view, request, conflict ?? newestCheckoutOf(context, view, request.orderId))}
+      ${requestFacts(view, request, conflict ?? newestCheckouts[0])}
     </section>
-    ${explanationPart(request, explanation)} ${differencePart(explanation)}
+    ${explanationPart(request, explanation)} ${differencePart}
     ${section(REQUEST_TEXTS.exchange, requestDetails(request, conflict))}`;
   return accept({ title: REQUEST_TEXTS.requestTitle(request.method, request.path), main });
-}
-
-function newestCheckoutOf(
-  { store }: PortalContext,
-  { storeId }: View,
-  orderId: string | null,
-): Checkout | undefined {
-  return orderId === null ? undefined : store.checkouts.ofOrder({ storeId, orderId, limit: 1 })[0];
 }
 
 function requestFacts(view: View, request: StoryRequest, checkout: Checkout | undefined): Html {
@@ -123,11 +122,6 @@ function checksFigure(method: string, code: ErrorCode | null): Html {
       })}
     </ol>
   </figure>`;
-}
-
-function differencePart({ differences }: Explanation): Html {
-  if (differences.length === 0) return html``;
-  return section(REQUEST_TEXTS.differences, differencesTable(differences));
 }
 
 /** The text of a rule, quoted from the interface in English, or of a decision. */

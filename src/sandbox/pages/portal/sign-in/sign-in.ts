@@ -19,17 +19,17 @@ import {
 import { FRAME_TEXTS } from "../texts.ts";
 import { viewOf, type PageContent, type PortalContext, type Viewer } from "../view.ts";
 
+const ROLES = ["merchant", "administrator"] as const;
+
 export const SIGN_IN_ROUTES: readonly PortalRoute[] = [
-  ...(["merchant", "administrator"] as const).flatMap((role) => [
-    signInPageRoute(role),
-    signInRoute(role),
-    signOutRoute(role),
-    preferencesRoute(role),
-  ]),
+  ...ROLES.map(signInPageRoute),
+  ...ROLES.map(signInRoute),
+  ...ROLES.map(signOutRoute),
   actionRoute(SIGN_OUT_EVERYWHERE_PATH, {
     operation: "endPortalSessions",
     nextAddress: () => `${homeOf("merchant")}/sign-in`,
   }),
+  ...ROLES.map(preferencesRoute),
 ];
 
 const { signIn, signInHint, code, signInAdmin, signInAdminHint, adminToken } = FRAME_TEXTS;
@@ -90,9 +90,11 @@ function signInRoute(role: PortalRole): PortalRoute {
       const fields = parseForm(call.request);
       if (!fields.ok) return fields;
       const currentSession = sessionOf(portal, call.request, role);
+      // A code may be pasted as the whole link.
+      const pastedCode = (fields.value.get("code") ?? "").trim().replace(/^.*#t=/, "");
       const session =
         role === "merchant"
-          ? await portal.signInByCode(parseCode(fields.value.get("code") ?? ""), currentSession)
+          ? await portal.signInByCode(pastedCode, currentSession)
           : portal.signInByToken((fields.value.get("admin_token") ?? "").trim(), currentSession);
       if (!session.ok) return session;
       const answer = redirectTo(call, parsePortalPath(portal, fields.value.get("to")) ?? homeOf(role));
@@ -102,10 +104,6 @@ function signInRoute(role: PortalRole): PortalRoute {
       });
     },
   );
-}
-
-function parseCode(text: string): string {
-  return text.trim().replace(/^.*#t=/, "");
 }
 
 function signOutRoute(role: PortalRole): PortalRoute {

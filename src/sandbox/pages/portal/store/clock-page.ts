@@ -29,7 +29,7 @@ export async function clockPage(context: PortalContext, view: View): Promise<Out
   const main = html`${movePart(context, view, now)}
     <p id="moving" class="notice" role="status" hidden>${TEXTS.moving}</p>
     ${clockPanel(context, view, now)} ${moveForms(context, view, now)}
-    ${dueSection(view, dueItemsUntil(context, view.storeId, { until: now + DAY_MS }), now)}`;
+    ${dueSection(view, dueItemsUntil(context, view.storeId, now + DAY_MS), now)}`;
   return accept({ title: FRAME_TEXTS.clock, main, liveTopic: "store" });
 }
 

@@ -2,13 +2,22 @@ import { causeText, errorText, type StoryAttempt } from "../../../../core/explai
 import { translatorFor } from "../../../../core/language.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { Endpoint } from "../../../../core/webhook/endpoint.ts";
-import { POSITION_AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../with-store.ts";
 import { merchantText } from "../../shared/layout.ts";
 import { listUrl, storePath } from "../forms.ts";
-import { isFailing } from "../frame/menu-counts.ts";
-import { ageOf, answerBadge, linkButton, linkTo, section, table, listTime } from "../parts.ts";
+import { isFailing, openPositions } from "../frame/menu-counts.ts";
+import {
+  ageOf,
+  answerBadge,
+  linkButton,
+  linkTo,
+  section,
+  table,
+  listTime,
+  countText,
+  MAX_COUNT,
+} from "../parts.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { endpointPath, healthOf } from "../webhook/endpoint-parts.ts";
@@ -19,8 +28,6 @@ const DAY_MS = 24 * 3_600_000;
 const MAX_ROWS = 5;
 /** Maximum number of requests that are read to find refused requests. */
 const MAX_REQUESTS_READ = 500;
-/** The largest number of unpaid checkouts or waiting deliveries that is shown; more are shown as `99+`. */
-const MAX_COUNT = 99;
 
 /** The overview of a store: failing endpoints, refused requests, due items, and unpaid checkouts. */
 export async function overviewPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
@@ -32,11 +39,6 @@ export async function overviewPage(context: PortalContext, view: View): Promise<
 
 function hintPart(words: Text): Html {
   return html`<p class="hint">${words}</p>`;
-}
-
-/** A number as text; numbers above the maximum are not counted exactly. */
-function countText(count: number): string {
-  return count > MAX_COUNT ? `${MAX_COUNT}+` : String(count);
 }
 
 function failingPart(context: PortalContext, view: View, now: number): Html {
@@ -111,7 +113,7 @@ function refusedPart({ requests }: PortalContext, view: View, now: number): Html
 
 /** The next due items; all expiries share one row. */
 function dueSection(context: PortalContext, view: View, now: number): Html {
-  const { items, hasMore } = dueItemsUntil(context, view.storeId, { until: now + DAY_MS });
+  const { items, hasMore } = dueItemsUntil(context, view.storeId, now + DAY_MS);
   const [firstExpiry, ...otherExpiries] = items.filter(({ kind }) => kind === "expiry");
   const count = otherExpiries.length;
   const moreText =
@@ -134,13 +136,8 @@ function dueSection(context: PortalContext, view: View, now: number): Html {
   return section(COMMON_TEXTS.due, list, items.length === 0 ? "" : clockLink);
 }
 
-function unpaidSection({ store }: PortalContext, view: View, now: number): Html {
-  const lists = store.checkoutLists;
-  const baseFilter = { storeId: view.storeId, object: null, paymentMethod: null, orderId: null };
-  const positions = (["created", "pending"] as const).flatMap((status) =>
-    lists.newest({ ...baseFilter, status }, { before: POSITION_AFTER_ALL, limit: MAX_COUNT + 1 }),
-  );
-  const checkouts = lists.at(positions);
+function unpaidSection(context: PortalContext, view: View, now: number): Html {
+  const checkouts = context.store.checkoutLists.at(openPositions(context, view.storeId));
   if (checkouts.length === 0) return section(TEXTS.unpaid, hintPart(TEXTS.noneUnpaid));
   const oldestTime = Math.min(...checkouts.map(({ createdAt }) => createdAt));
   const hasMore = checkouts.length > MAX_COUNT;

@@ -27,7 +27,10 @@ export async function deliveryNotice(
   deliveries: readonly NewDelivery[],
 ): Promise<Notice> {
   const at = toIso(storeTime(context, view.storeId));
-  const sentDeliveries = deliveries.filter(({ endpointId }) => isSentTo(context, endpointId));
+  const { endpoints } = context.store;
+  const sentDeliveries = deliveries.filter(
+    ({ endpointId }) => endpoints.find(endpointId)?.state === "enabled",
+  );
   if (sentDeliveries.length === 0 || context.holdOf(view.storeId) !== undefined)
     return { words: WEBHOOK_TEXTS.notices.waits[action](at), tone: "warn" };
   const attempts = await awaitAttempts(context, view.storeId, sentDeliveries);
@@ -49,10 +52,6 @@ export function testNotice(
 export async function addedNotice({ id }: AnswerOf<"addEndpoint">, scope: ActionContext): Promise<Notice> {
   const test = await runAsViewer(scope.context, "testEndpoint", { ...scope.view, id, body: {} });
   return test.ok ? testNotice(scope, "added", test.value.eventId) : deliveryNotice(scope, "added", []);
-}
-
-function isSentTo({ store }: PortalContext, endpointId: string): boolean {
-  return store.endpoints.find(endpointId)?.state === "enabled";
 }
 
 /** The attempts, once all have ended or the time is up; undefined for an attempt that has not ended. */
@@ -79,8 +78,7 @@ function noticeWords(
   attempts: readonly (DeliveryAttempt | undefined)[],
 ): Words {
   const [firstAttempt, ...otherAttempts] = attempts;
-  const results =
-    otherAttempts.length === 0 ? inBothLanguages((say) => say(resultOf(firstAttempt))) : countsOf(attempts);
+  const results = otherAttempts.length === 0 ? resultOf(firstAttempt) : countsOf(attempts);
   const onlyAttempt = firstAttempt === undefined || otherAttempts.length > 0 ? undefined : firstAttempt;
   return inBothLanguages((say) => {
     const causeWords = onlyAttempt && causeText(onlyAttempt, say);

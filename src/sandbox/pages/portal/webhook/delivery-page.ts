@@ -33,6 +33,11 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
       </details>
     </section>`;
   });
+  const replayForm = actionForm(view, {
+    action: storePath(view, `/webhooks/events/${event.id}/replay`),
+    label: WEBHOOK_TEXTS.replay,
+    fields: { endpoint_id: delivery.endpointId },
+  });
   const main = html`<section class="panel">
       ${factList([
         ["ID", copyableText(delivery.id)],
@@ -48,19 +53,11 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
         [WEBHOOK_TEXTS.next, nextAttemptHtml(context, delivery)],
         [COMMON_TEXTS.inTerminal, copyableText(`checkout explain ${delivery.id}`)],
       ])}
-      ${replayForm(view, delivery)}
+      ${replayForm}
     </section>
     ${attemptSections.toReversed()}`;
   const title = WEBHOOK_TEXTS.deliveryTitle(event.type);
   return accept({ title, main, liveTopic: "delivery" });
-}
-
-function replayForm(view: View, { eventId, endpointId }: Pick<Delivery, "eventId" | "endpointId">): Html {
-  return actionForm(view, {
-    action: storePath(view, `/webhooks/events/${eventId}/replay`),
-    label: WEBHOOK_TEXTS.replay,
-    fields: { endpoint_id: endpointId },
-  });
 }
 
 function endpointLink({ store }: PortalContext, view: View, { endpointId }: Delivery): Html {

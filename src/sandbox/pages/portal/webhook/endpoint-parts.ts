@@ -6,7 +6,7 @@ import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../with-store.ts";
 import { inputField, textField, refusalText, type TypedForm } from "../fields.ts";
 import { actionForm, storePath } from "../forms.ts";
-import { copyableText, momentWithDate, labelledValue, table, listTime } from "../parts.ts";
+import { countText, copyableText, momentWithDate, labelledValue, table, listTime } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
@@ -31,11 +31,7 @@ export function endpointTable(context: PortalContext, view: View, endpoints: rea
 }
 
 /** The results of the last day's attempts, and the number of due deliveries. */
-export function healthOf(
-  context: Pick<PortalContext, "store" | "world">,
-  { storeId }: View,
-  endpointId: string,
-): EndpointHealth {
+export function healthOf(context: PortalContext, { storeId }: View, endpointId: string): EndpointHealth {
   return context.store.deliveryHealth.health(endpointId, storeTime(context, storeId) - DAY_MS);
 }
 
@@ -61,7 +57,7 @@ export function dueSummary({ nextAt, due }: EndpointHealth, { state }: EndpointE
     state === "enabled"
       ? labelledValue(WEBHOOK_TEXTS.nextAttemptColumn, listTime(nextAt, now))
       : html`${WEBHOOK_TEXTS.untilEnabled}`;
-  return html`${text} <span class="hint">${WEBHOOK_TEXTS.dueCount(due > 99 ? "99+" : String(due))}</span>`;
+  return html`${text} <span class="hint">${WEBHOOK_TEXTS.dueCount(countText(due))}</span>`;
 }
 
 export function eventTypesText({ eventTypes }: EndpointEntry): Text {
