@@ -23,24 +23,13 @@ export type InputOptions = {
   readonly typedForm?: TypedForm;
 };
 
-export function inputField(
-  label: Text,
-  name: string,
-  {
-    hint,
-    value = "",
-    placeholder = "",
-    required = false,
-    numeric = false,
-    list = "",
-    typedForm,
-  }: InputOptions,
-): Html {
+export function inputField(label: Text, name: string, options: InputOptions): Html {
+  const { hint, value = "", placeholder, list, typedForm } = options;
   const attributes = [
-    required ? html` required` : html``,
-    numeric ? html` inputmode="numeric"` : html``,
-    placeholder === "" ? html`` : html` placeholder="${placeholder}"`,
-    list === "" ? html`` : html` list="${list}"`,
+    options.required === true ? html` required` : html``,
+    options.numeric === true ? html` inputmode="numeric"` : html``,
+    placeholder === undefined ? html`` : html` placeholder="${placeholder}"`,
+    list === undefined ? html`` : html` list="${list}"`,
     refusedAttributes(name, typedForm),
   ];
   return html`<label class="field">

@@ -1,4 +1,5 @@
 import type { Status } from "../../../core/checkout/checkout.ts";
+import type { Price } from "../../../core/checkout/shapes.ts";
 import { toIso } from "../../../core/clock.ts";
 import { ageText } from "../../../core/explain/last.ts";
 import { parseJson } from "../../../core/json.ts";
@@ -38,13 +39,7 @@ function dayAndTimeIn(isoText: string): string {
 }
 
 /** An amount with the currency's own decimals, in the viewer's language. */
-export function amountHtml({
-  amountMinor,
-  currency,
-}: {
-  readonly amountMinor: number;
-  readonly currency: string;
-}): Html {
+export function amountHtml({ amountMinor, currency }: Pick<Price, "amountMinor" | "currency">): Html {
   return html`<span class="amount"
     >${(language) => formatPrice(amountMinor, currency, tagOf(language))}</span
   >`;
@@ -94,14 +89,9 @@ export type TableRow = readonly Cell[];
 
 /** A table with the column names of the first row's cells. On a narrow screen, the cells of a row are stacked. */
 export function table<Item>(
-  {
-    caption,
-    noRows = html``,
-    isLinked = false,
-    idOf,
-  }: {
+  options: {
     readonly caption: Text;
-    /** The content of a table without rows. */
+    /** The content of a table without rows. Default: nothing. */
     readonly noRows?: Html;
     /** Whether each row links to the page of its subject. */
     readonly isLinked?: boolean;
@@ -111,6 +101,7 @@ export function table<Item>(
   items: readonly Item[],
   cellsOf: (item: Item) => TableRow,
 ): Html {
+  const { caption, noRows = html``, isLinked = false, idOf } = options;
   const rows = items.map((item) => ({ cells: cellsOf(item), id: idOf?.(item) }));
   const [firstRow] = rows;
   if (firstRow === undefined) return noRows;
@@ -262,14 +253,6 @@ export function listTime(time: number, now: number): Html {
   const [isoText, today] = [toIso(time), toIso(now)];
   const shownTime = isoText.slice(0, 10) === today.slice(0, 10) ? timeIn(isoText) : dayAndTimeIn(isoText);
   return html`<time datetime="${isoText}" title="${isoText}" data-now="${today}">${shownTime}</time>`;
-}
-
-/** The largest number that is counted exactly. */
-export const MAX_COUNT = 99;
-
-/** A number as text; above `MAX_COUNT`, `99+`. */
-export function countText(count: number): string {
-  return count > MAX_COUNT ? `${MAX_COUNT}+` : String(count);
 }
 
 /** The age of a time in its largest unit, with the exact time on hover. Both times must be by the same clock. */

@@ -7,6 +7,7 @@ import { refuseFact } from "../../../core/refusals.ts";
 import { printableLiteral, UUID_SOURCE } from "../../../core/text.ts";
 import { refuseForeignPages } from "../../../web/guard.ts";
 import { readForwardedHosts, headerLines, splitTarget } from "../../../web/http.ts";
+import type { Asset } from "../../../web/asset.ts";
 import { createRouter } from "../../../web/router.ts";
 import type { HttpRequest } from "../../../world.ts";
 import { callerOfSession, defaultStoreOf, knowsStore, permit, permitStore } from "../../access/caller.ts";
@@ -25,9 +26,7 @@ import type { PermissionCheck, PortalContext, Viewer } from "./view.ts";
 
 const UNGUARDED_ROUTES: readonly PortalRoute[] = [
   firstStoreRoute("/portal"),
-  ...PORTAL_ASSETS.map((asset): PortalRoute => {
-    return { ...assetRoute(asset), minRole: null, entersStore: false, isOwnPagesOnly: true };
-  }),
+  ...PORTAL_ASSETS.map(portalAssetRoute),
   ...SIGN_IN_ROUTES,
   ...SIGNED_IN_ROUTES,
   firstStoreRoute("/portal/{anything}"),
@@ -143,4 +142,8 @@ function firstStoreRoute(path: "/portal" | "/portal/{anything}"): PortalRoute {
     const findPath = `/portal/${defaultStoreId}/find?q=${encodeURIComponent(tryTo(() => decodeURIComponent(anything)) ?? anything)}`;
     return accept(redirectTo(call, isPage ? `${page}${query}` : findPath));
   });
+}
+
+function portalAssetRoute(asset: Asset): PortalRoute {
+  return { ...assetRoute(asset), minRole: null, entersStore: false, isOwnPagesOnly: true };
 }

@@ -46,7 +46,7 @@ import { NOTICE_TEXTS } from "./store/texts.ts";
 import { COMMON_TEXTS } from "./texts.ts";
 import { viewOf, type Notice, type View } from "./view.ts";
 import { addedNotice, deliveryNotice, testNotice } from "./webhook/delivery-notice.ts";
-import { deliveryPage } from "./webhook/delivery-page.ts";
+import { deliveryPage } from "./webhook/deliveries.ts";
 import { endpointPage, endpointStateNotice } from "./webhook/endpoint-page.ts";
 import { endpointPath, parseEndpointForm } from "./webhook/endpoint-parts.ts";
 import { eventPage } from "./webhook/event-page.ts";

@@ -1,7 +1,6 @@
 import { MANUAL_REASONS, type Endpoint } from "../../../../core/webhook/endpoint.ts";
 import { POSITION_AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts";
 import { judgeStore } from "../../../readiness/facts.ts";
-import { countText, MAX_COUNT } from "../parts.ts";
 import type { PortalContext } from "../view.ts";
 
 type MenuCounts = {
@@ -12,6 +11,14 @@ type MenuCounts = {
   /** The number of passed items of the launch checklist, and of all its items, such as `3/7`. */
   readonly launchCount: string;
 };
+
+/** The largest number that is counted exactly. */
+export const MAX_COUNT = 99;
+
+/** A number as text; above `MAX_COUNT`, `99+`. */
+export function countText(count: number): string {
+  return count > MAX_COUNT ? `${MAX_COUNT}+` : String(count);
+}
 
 /** Reads the numbers of the menu by index, and counts no further than the menu shows. */
 export function menuCounts(context: PortalContext, storeId: string): MenuCounts {

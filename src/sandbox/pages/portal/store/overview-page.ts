@@ -6,18 +6,8 @@ import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../with-store.ts";
 import { merchantText } from "../../shared/layout.ts";
 import { listUrl, storePath } from "../forms.ts";
-import { isFailing, openPositions } from "../frame/menu-counts.ts";
-import {
-  ageOf,
-  answerBadge,
-  linkButton,
-  linkTo,
-  section,
-  table,
-  listTime,
-  countText,
-  MAX_COUNT,
-} from "../parts.ts";
+import { countText, isFailing, MAX_COUNT, openPositions } from "../frame/menu-counts.ts";
+import { ageOf, answerBadge, linkButton, linkTo, section, table, listTime } from "../parts.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { endpointPath, healthOf } from "../webhook/endpoint-parts.ts";
