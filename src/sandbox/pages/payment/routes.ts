@@ -7,20 +7,24 @@ import { decisionsOfReturn, formatReturnOrigin } from "../../../core/checkout/re
 import { hostHeaders } from "../../../core/network/public-url.ts";
 import { accept, type Outcome } from "../../../core/outcome.ts";
 import { refuseFact } from "../../../core/refusals.ts";
-import { printableLiteral } from "../../../core/text.ts";
+import { printableLiteral, UUID_SOURCE } from "../../../core/text.ts";
+import type { Store } from "../../../store/store.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
 import type { Html } from "../../../web/html.ts";
 import { readForwardedHosts, headerLines, splitTarget } from "../../../web/http.ts";
 import { languageOf } from "../../../web/language.ts";
 import { emptyResponse, pageResponse, parseForm, redirect } from "../../../web/page.ts";
+import { createRouter } from "../../../web/router.ts";
 import type { HttpRequest } from "../../../world.ts";
 import type { Answer } from "../../answer.ts";
-import type { AreaRoute, AreaRequest } from "../../area.ts";
+import type { Area, AreaRoute, AreaRequest } from "../../area.ts";
 import { findCheckout, storeTime } from "../../with-store.ts";
 import { viewCheckout } from "../../checkout/view.ts";
 import type { PageViewRecorder } from "../../checkout/page-views.ts";
 import { applyPayerAction, type PayerAction } from "../../checkout/payments.ts";
 import type { ServiceContext } from "../../context.ts";
+import { assetRoute, HTMX_SCRIPT, SEND_BACK_SCRIPT, BASE_STYLE } from "../shared/assets.ts";
+import { refusalPage } from "../shared/error-page.ts";
 import { checkoutPage, STAY_QUERY } from "./checkout-page.ts";
 import { checkoutPath, walletPath, type PageContext } from "./parts.ts";
 import { WALLET_OUTCOMES, abandonedPage, walletPage } from "./wallet-page.ts";
@@ -33,8 +37,10 @@ export type PagesContext = ServiceContext & {
   readonly pageViews: PageViewRecorder;
 };
 
-/** The routes of the payment pages (decisions 39 to 41): GET for pages, POST for forms. */
-export const PAYMENT_ROUTES: readonly AreaRoute<PagesContext>[] = [
+const PAYMENT_PAGE_PATH = new RegExp(`^/pay/(${UUID_SOURCE})(?:/|$)`);
+
+/** The routes of the payment pages (decisions 39 to 41), GET for pages and POST for forms, and their static files. */
+const ROUTES: readonly AreaRoute<PagesContext>[] = [
   pageRoute("/pay/{checkout_id}", (pageContext) => accept(checkoutPage(pageContext))),
   formRoute("/pay/{checkout_id}/start", () => accept({ kind: "start" })),
   formRoute("/pay/{checkout_id}/cancel", () => accept({ kind: "cancel", attempt: null })),
@@ -42,7 +48,31 @@ export const PAYMENT_ROUTES: readonly AreaRoute<PagesContext>[] = [
   pageRoute("/pay/{checkout_id}/wallet/{attempt}", showWallet(walletPage)),
   pageRoute("/pay/{checkout_id}/wallet/{attempt}/closed", showWallet(abandonedPage)),
   formRoute("/pay/{checkout_id}/wallet/{attempt}", readWalletAction),
+  ...[BASE_STYLE, HTMX_SCRIPT, SEND_BACK_SCRIPT].map(assetRoute),
 ];
+
+/** The area of the payment pages and their static files. Refusals are also pages. */
+export const PAGES_AREA: Area<PagesContext> = {
+  routes: ROUTES,
+  find: createRouter(ROUTES, {
+    owner: ["the payment page", "支付页面"],
+    segments: { checkout_id: UUID_SOURCE.replaceAll("a-f", "a-fA-F"), attempt: "[1-9]" },
+  }),
+  requestIdStream: "pages",
+  admit: () => accept(undefined),
+  storeIdOf: ({ store }, request) => checkoutAt(store, splitTarget(request.target).path)?.storeId,
+  refuse: ({ store }, { request, requestId }, refusal) => {
+    const checkout = checkoutAt(store, splitTarget(request.target).path);
+    return refusalPage({ request, requestId }, refusal, checkout && checkoutPath(checkout));
+  },
+  fail: (request, requestId, refusal) => refusalPage({ request, requestId }, refusal),
+};
+
+/** The checkout to whose page a path belongs; undefined if there is none. */
+function checkoutAt({ checkouts }: Pick<Store, "checkouts">, path: string): Checkout | undefined {
+  const [, id = ""] = PAYMENT_PAGE_PATH.exec(path.toLowerCase()) ?? [];
+  return checkouts.findInAnyStore(id);
+}
 
 type PageRenderer = (pageContext: PageContext, call: AreaRequest) => Outcome<Html>;
 

@@ -49,8 +49,7 @@ import { addedNotice, deliveryNotice, testNotice } from "./webhook/delivery-noti
 import { deliveryPage } from "./webhook/deliveries.ts";
 import { endpointPage, endpointStateNotice } from "./webhook/endpoint-page.ts";
 import { endpointPath, parseEndpointForm } from "./webhook/endpoint-parts.ts";
-import { eventPage } from "./webhook/event-page.ts";
-import { eventsPage } from "./webhook/events-page.ts";
+import { eventPage, eventsPage } from "./webhook/events.ts";
 import { WEBHOOK_TEXTS } from "./webhook/texts.ts";
 import { webhooksPage } from "./webhook/webhooks-page.ts";
 
