@@ -129,5 +129,5 @@ function answerTranslated<AreaCaller>(
 }
 
 async function loadPages(): Promise<Area<PagesContext>> {
-  return (await import("./pages/pages.ts")).PAGES_AREA;
+  return (await import("./pages/payment/routes.ts")).PAGES_AREA;
 }

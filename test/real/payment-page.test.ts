@@ -6,7 +6,7 @@ import { displayText, printable } from "../../src/core/text.ts";
 import { axeFaults } from "../support/axe.ts";
 import { part } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
-import { PAGES_AREA } from "../../src/sandbox/pages/pages.ts";
+import { PAGES_AREA } from "../../src/sandbox/pages/payment/routes.ts";
 import { HOSTILE_TEXTS } from "../support/hostile-texts.ts";
 import { lookSetter, type Look } from "../support/looks.ts";
 import { openShop, OTHER_HOST, type Customer, type Shop, type SoldCheckout } from "../support/shop.ts";

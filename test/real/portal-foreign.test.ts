@@ -4,7 +4,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import type { Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
-import { PAGES_AREA } from "../../src/sandbox/pages/pages.ts";
+import { PAGES_AREA } from "../../src/sandbox/pages/payment/routes.ts";
 import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { part, SEED } from "../support/campaign.ts";
 import { signInAdministrator } from "../support/portal-browser.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { allowedHosts } from "../../src/core/loopback.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
-import { PAGES_AREA } from "../../src/sandbox/pages/pages.ts";
+import { PAGES_AREA } from "../../src/sandbox/pages/payment/routes.ts";
 import { guardRequest, refuseBrowsers, refuseForeignPages, requireOwnPage } from "../../src/web/guard.ts";
 import type { HttpRequest } from "../../src/world.ts";
 import type { FullAnswer } from "../support/harness.ts";

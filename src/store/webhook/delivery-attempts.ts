@@ -39,7 +39,7 @@ type NewAttempt = Pick<
   DeliveryAttempt,
   "deliveryId" | "number" | "startedAt" | "url" | "headers" | "bodyHash" | "fault"
 >;
-type LastAttempt = Pick<
+export type LastAttempt = Pick<
   DeliveryAttempt,
   "number" | "startedAt" | "url" | "milliseconds" | "status" | "error" | "answer" | "facts"
 >;

@@ -4,22 +4,20 @@ import { returnAddress } from "../../../core/checkout/return-origin.ts";
 import { isLoopback } from "../../../core/loopback.ts";
 import { html, joinTexts, trustMarkup, type Html } from "../../../web/html.ts";
 import type { Words } from "../../../core/language.ts";
-import { payerLayout, liveMain, factRow } from "../shared/layout.ts";
+import { factRow, merchantText } from "../shared/layout.ts";
 import {
   amountHtml,
   formButton,
   checkoutPath,
+  livePage,
   methodMark,
   momentHtml,
   paidAt,
-  priceText,
-  statusWords,
   timeLeft,
   walletPath,
   wasPaidLate,
   type PageContext,
 } from "./parts.ts";
-import { merchantText } from "../shared/merchant-text.ts";
 import { PAYMENT_TEXTS } from "./texts.ts";
 
 export const STAY_QUERY = "stay";
@@ -28,40 +26,28 @@ const REDIRECT_WINDOW_MS = 60_000;
 
 /** The page at `checkout_url`: the amount, the next step, and finally the result. */
 export function checkoutPage(context: PageContext): Html {
-  const { view } = context;
-  const { status } = view.checkout;
-  const address = `${checkoutPath(view.checkout)}${context.isStaying ? `?${STAY_QUERY}` : ""}`;
-  const titleWithPrice = (title: Words): Html => html`${title} · ${priceText(context)}`;
+  const { checkout, names } = context.view;
+  const { status } = checkout;
+  const address = `${checkoutPath(checkout)}${context.isStaying ? `?${STAY_QUERY}` : ""}`;
   if (isFinal(status)) {
     const content = resultCard(context, status);
-    const main = liveMain(context, {
-      state: statusWords(context),
-      address,
-      isOver: true,
-      style: "single",
-      content,
-    });
-    return payerLayout({ title: titleWithPrice(PAYMENT_TEXTS.result[status]), main });
+    const title = PAYMENT_TEXTS.result[status];
+    return livePage(context, { title, address, isOver: true, style: "single", content });
   }
   const content = html`${orderSummary(context)}${paymentCard(context)}`;
-  const main = liveMain(context, {
-    state: statusWords(context),
-    address,
-    isOver: false,
-    style: "checkout",
-    content,
-  });
-  return payerLayout({ title: titleWithPrice(PAYMENT_TEXTS.payTo(view.names.store)), main });
+  const title = PAYMENT_TEXTS.payTo(names.store);
+  return livePage(context, { title, address, isOver: false, style: "checkout", content });
 }
 
 function orderSummary(context: PageContext): Html {
   const { view } = context;
   const { checkout, names } = view;
+  const [initial = ""] = names.store;
   const time = html`<span role="timer" aria-live="off">${timeLeft(context)}</span
     >${view.isClockFrozen ? html`<small>${PAYMENT_TEXTS.clockFrozen}</small>` : ""}`;
   return html`<section class="summary">
     <div class="merchant">
-      <span class="avatar" aria-hidden="true">${initialOf(names.store)}</span>
+      <span class="avatar" aria-hidden="true">${initial}</span>
       <div>
         <h1>${PAYMENT_TEXTS.payTo(names.store)}</h1>
         <p>${PAYMENT_TEXTS.soldBy(names.merchant)}</p>
@@ -73,10 +59,6 @@ function orderSummary(context: PageContext): Html {
       ${factRow(PAYMENT_TEXTS.order, merchantText(checkout.orderId))} ${factRow(PAYMENT_TEXTS.timeLeft, time)}
     </dl>
   </section>`;
-}
-
-function initialOf(name: string): string {
-  return Array.from(name)[0] ?? "";
 }
 
 /** The next step: start an attempt, or scan the code of the open attempt. */

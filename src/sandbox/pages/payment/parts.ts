@@ -6,6 +6,8 @@ import { html, type Html, type Text } from "../../../web/html.ts";
 import type { Language, Words } from "../../../core/language.ts";
 import { textInLanguage, tagOf } from "../../../web/language.ts";
 import type { CheckoutView } from "../../checkout/view.ts";
+import { payerLayout, stateLine } from "../shared/layout.ts";
+import { SHARED_TEXTS } from "../shared/texts.ts";
 import { PAYMENT_TEXTS } from "./texts.ts";
 
 export type PageContext = {
@@ -26,10 +28,36 @@ export function walletPath(checkout: Pick<Checkout, "id">, attempt: number): str
   return `${checkoutPath(checkout)}/wallet/${attempt}`;
 }
 
-/** The amount in the currency's format, as plain text. */
-export function priceText({ view }: PageContext): (language: Language) => string {
-  const { amountMinor, currency } = view.checkout;
-  return (language) => formatPrice(amountMinor, currency, tagOf(language));
+/**
+ * A page that updates itself: htmx polls, less often after the end, and changes only elements that differ. Only the
+ * status is announced. The offline warning is a new element in each answer, which restarts its CSS animation, so the
+ * warning is visible only when answers stop.
+ */
+export function livePage(
+  context: PageContext,
+  page: {
+    readonly title: Text;
+    readonly address: string;
+    readonly isOver: boolean;
+    readonly style: "checkout" | "single";
+    readonly content: Html;
+  },
+): Html {
+  const pace = page.isOver ? "slow" : "fast";
+  const { amountMinor, currency } = context.view.checkout;
+  const price = (language: Language): string => formatPrice(amountMinor, currency, tagOf(language));
+  const main = html`<main
+    id="page"
+    class="${page.style}"
+    hx-get="${page.address}"
+    hx-trigger="every ${pace === "slow" ? "10s" : "1s"}"
+    hx-select="#page"
+    hx-swap="outerMorph"
+  >
+    ${stateLine(statusWords(context))} ${page.content}
+    <p class="no-answer ${pace}" id="answer-${context.requestId}">${SHARED_TEXTS.noAnswer}</p>
+  </main>`;
+  return payerLayout({ title: html`${page.title} · ${price}`, main });
 }
 
 /** The amount as markup, in which a line may break after a separator, but never between digits of a group. */
@@ -100,7 +128,7 @@ export function methodMark({ view }: PageContext): Html {
 }
 
 /** The status of a checkout in words; a screen reader announces changes. */
-export function statusWords({ view }: PageContext): Words {
+function statusWords({ view }: PageContext): Words {
   const { checkout, attempts } = view;
   if (isFinal(checkout.status))
     return wasPaidLate(view) ? PAYMENT_TEXTS.late : PAYMENT_TEXTS.result[checkout.status];

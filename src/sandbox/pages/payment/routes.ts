@@ -1,30 +1,33 @@
 // To add a page: add its row here, a file with its markup, its texts in both languages to
 // sandbox/pages/payment/texts.ts, and its address to test/real/payment-page.test.ts.
-import { decisionsOfReturn } from "../../../core/checkout/return-origin.ts";
 import { formToken, isFormToken } from "../../../core/checkout/form-token.ts";
 import type { Checkout } from "../../../core/checkout/checkout.ts";
 import { PAGE_VIEWS } from "../../../core/checkout/page-view.ts";
-import { formatReturnOrigin } from "../../../core/checkout/return-origin.ts";
+import { decisionsOfReturn, formatReturnOrigin } from "../../../core/checkout/return-origin.ts";
 import { hostHeaders } from "../../../core/network/public-url.ts";
 import { accept, type Outcome } from "../../../core/outcome.ts";
 import { refuseFact } from "../../../core/refusals.ts";
-import { printableLiteral } from "../../../core/text.ts";
+import { printableLiteral, UUID_SOURCE } from "../../../core/text.ts";
+import type { Store } from "../../../store/store.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
 import type { Html } from "../../../web/html.ts";
 import { readForwardedHosts, headerLines, splitTarget } from "../../../web/http.ts";
 import { languageOf } from "../../../web/language.ts";
 import { emptyResponse, pageResponse, parseForm, redirect } from "../../../web/page.ts";
+import { createRouter } from "../../../web/router.ts";
 import type { HttpRequest } from "../../../world.ts";
 import type { Answer } from "../../answer.ts";
-import type { AreaRoute, AreaRequest } from "../../area.ts";
+import type { Area, AreaRoute, AreaRequest } from "../../area.ts";
 import { findCheckout, storeTime } from "../../with-store.ts";
 import { viewCheckout } from "../../checkout/view.ts";
 import type { PageViewRecorder } from "../../checkout/page-views.ts";
 import { applyPayerAction, type PayerAction } from "../../checkout/payments.ts";
 import type { ServiceContext } from "../../context.ts";
+import { assetRoute, HTMX_SCRIPT, SEND_BACK_SCRIPT, BASE_STYLE } from "../shared/assets.ts";
+import { refusalPage } from "../shared/error-page.ts";
 import { checkoutPage, STAY_QUERY } from "./checkout-page.ts";
 import { checkoutPath, walletPath, type PageContext } from "./parts.ts";
-import { WALLET_OUTCOMES, abandonedPage, walletPage, type WalletOutcome } from "./wallet-page.ts";
+import { WALLET_OUTCOMES, abandonedPage, walletPage } from "./wallet-page.ts";
 import type { Attempt } from "../../../core/checkout/shapes.ts";
 
 /** The dependencies of the payment pages: the verbs, and the key for the tokens of their forms. */
@@ -34,70 +37,97 @@ export type PagesContext = ServiceContext & {
   readonly pageViews: PageViewRecorder;
 };
 
-/** The routes of the payment pages (decisions 39 to 41): GET for pages, POST for forms. */
-export const PAYMENT_ROUTES: readonly AreaRoute<PagesContext>[] = [
-  pageRoute("/pay/{checkout_id}", showCheckout),
+const PAYMENT_PAGE_PATH = new RegExp(`^/pay/(${UUID_SOURCE})(?:/|$)`);
+
+/** The routes of the payment pages (decisions 39 to 41), GET for pages and POST for forms, and their static files. */
+const ROUTES: readonly AreaRoute<PagesContext>[] = [
+  pageRoute("/pay/{checkout_id}", (pageContext) => accept(checkoutPage(pageContext))),
   formRoute("/pay/{checkout_id}/start", () => accept({ kind: "start" })),
   formRoute("/pay/{checkout_id}/cancel", () => accept({ kind: "cancel", attempt: null })),
   { methods: ["POST"], path: "/pay/{checkout_id}/views", role: "payer", answer: noteView },
   pageRoute("/pay/{checkout_id}/wallet/{attempt}", showWallet(walletPage)),
   pageRoute("/pay/{checkout_id}/wallet/{attempt}/closed", showWallet(abandonedPage)),
   formRoute("/pay/{checkout_id}/wallet/{attempt}", readWalletAction),
+  ...[BASE_STYLE, HTMX_SCRIPT, SEND_BACK_SCRIPT].map(assetRoute),
 ];
 
-type PageRenderer = (context: PagesContext, pageContext: PageContext, call: AreaRequest) => Outcome<Html>;
+/** The area of the payment pages and their static files. Refusals are also pages. */
+export const PAGES_AREA: Area<PagesContext> = {
+  routes: ROUTES,
+  find: createRouter(ROUTES, {
+    owner: ["the payment page", "支付页面"],
+    segments: { checkout_id: UUID_SOURCE.replaceAll("a-f", "a-fA-F"), attempt: "[1-9]" },
+  }),
+  requestIdStream: "pages",
+  admit: () => accept(undefined),
+  storeIdOf: ({ store }, request) => checkoutAt(store, splitTarget(request.target).path)?.storeId,
+  refuse: ({ store }, { request, requestId }, refusal) => {
+    const checkout = checkoutAt(store, splitTarget(request.target).path);
+    return refusalPage({ request, requestId }, refusal, checkout && checkoutPath(checkout));
+  },
+  fail: (request, requestId, refusal) => refusalPage({ request, requestId }, refusal),
+};
+
+/** The checkout to whose page a path belongs; undefined if there is none. */
+function checkoutAt({ checkouts }: Pick<Store, "checkouts">, path: string): Checkout | undefined {
+  const [, id = ""] = PAYMENT_PAGE_PATH.exec(path.toLowerCase()) ?? [];
+  return checkouts.findInAnyStore(id);
+}
+
+type PageRenderer = (pageContext: PageContext, call: AreaRequest) => Outcome<Html>;
 
 function pageRoute(path: string, show: PageRenderer): AreaRoute<PagesContext> {
-  return {
-    methods: ["GET"],
-    path,
-    role: "payer",
-    answer: async (context, call) => {
-      const redirection = leavePortalHost(context, call);
-      if (redirection !== undefined) return accept(redirection);
-      const pageContext = await readPageContext(context, call);
-      if (!pageContext.ok) return pageContext;
-      const markup = show(context, pageContext.value, call);
-      if (!markup.ok) return markup;
-      const { view, requestId } = pageContext.value;
-      const answer = pageResponse(
-        { status: 200, markup: markup.value, language: languageOf(call.request) },
-        requestId,
-      );
-      const isPoll = call.request.method === "GET" && headerLines(call.request, "hx-request").length > 0;
-      return accept({ ...answer, note: view.checkout.status, ...(isPoll ? { isUnlogged: true } : {}) });
-    },
-  };
+  return payerRoute("GET", path, async (context, call) => {
+    const pageContext = await readPageContext(context, call);
+    if (!pageContext.ok) return pageContext;
+    const markup = show(pageContext.value, call);
+    if (!markup.ok) return markup;
+    const { view, requestId } = pageContext.value;
+    const language = languageOf(call.request);
+    const answer = pageResponse({ status: 200, markup: markup.value, language }, requestId);
+    const isPoll = call.request.method === "GET" && headerLines(call.request, "hx-request").length > 0;
+    return accept({ ...answer, note: view.checkout.status, ...(isPoll ? { isUnlogged: true } : {}) });
+  });
 }
 
 type ActionReader = (form: ReadonlyMap<string, string>, call: AreaRequest) => Outcome<PayerAction>;
 
 /** The route of a form. Every form is answered with a redirect, so that reload and back never send it again. */
 function formRoute(path: string, readAction: ActionReader): AreaRoute<PagesContext> {
+  return payerRoute("POST", path, async (context, call) => {
+    const fields = readOwnForm(context, call);
+    if (!fields.ok) return fields;
+    const action = readAction(fields.value, call);
+    if (!action.ok) return action;
+    const outcome = await applyPayerAction(context, checkoutIdIn(call), action.value);
+    if (!outcome.ok && outcome.refusal.code !== "state_conflict") return outcome;
+    if (outcome.ok) noteReturn(context, call, outcome.value.checkout);
+    const name = action.value.kind === "finish" ? action.value.result : action.value.kind;
+    const result = outcome.ok
+      ? outcome.value.isLate
+        ? "late"
+        : outcome.value.checkout.status
+      : outcome.refusal.code;
+    return accept({
+      ...redirect(303, pathAfterAction(context, call), call.requestId),
+      note: `${name}: ${result}`,
+    });
+  });
+}
+
+/** A route of the payer's browser, which first leaves a host name of the portal. */
+function payerRoute(
+  method: "GET" | "POST",
+  path: string,
+  answer: (context: PagesContext, call: AreaRequest) => Promise<Outcome<Answer>>,
+): AreaRoute<PagesContext> {
   return {
-    methods: ["POST"],
+    methods: [method],
     path,
     role: "payer",
-    answer: async (context, call) => {
+    answer: (context, call) => {
       const redirection = leavePortalHost(context, call);
-      if (redirection !== undefined) return accept(redirection);
-      const fields = readOwnForm(context, call);
-      if (!fields.ok) return fields;
-      const action = readAction(fields.value, call);
-      if (!action.ok) return action;
-      const outcome = await applyPayerAction(context, checkoutIdIn(call), action.value);
-      if (!outcome.ok && outcome.refusal.code !== "state_conflict") return outcome;
-      if (outcome.ok) noteReturn(context, call, outcome.value.checkout);
-      const name = action.value.kind === "finish" ? action.value.result : action.value.kind;
-      const result = outcome.ok
-        ? outcome.value.isLate
-          ? "late"
-          : outcome.value.checkout.status
-        : outcome.refusal.code;
-      return accept({
-        ...redirect(303, pathAfterAction(context, call), call.requestId),
-        note: `${name}: ${result}`,
-      });
+      return redirection === undefined ? answer(context, call) : accept(redirection);
     },
   };
 }
@@ -113,10 +143,6 @@ async function readPageContext(context: PagesContext, call: AreaRequest): Promis
     requestId: call.requestId,
     isStaying: splitTarget(call.request.target).query === STAY_QUERY,
   });
-}
-
-function showCheckout(_context: PagesContext, pageContext: PageContext): Outcome<Html> {
-  return accept(checkoutPage(pageContext));
 }
 
 /** Records a view that the page's script reports. A GET would prove nothing, because any page can send one. */
@@ -147,7 +173,7 @@ function noteReturn(context: PagesContext, { requestId }: AreaRequest, { storeId
 }
 
 function showWallet(render: (pageContext: PageContext, attempt: Attempt) => Html): PageRenderer {
-  return (_context, pageContext, call) => {
+  return (pageContext, call) => {
     const attempt = pageContext.view.attempts.find(({ number }) => number === attemptNumberIn(call));
     return attempt === undefined
       ? refuseFact("no_attempt", { checkout: checkoutIdIn(call), attempt: call.params["attempt"] ?? "" })
@@ -179,22 +205,14 @@ function readWalletAction(fields: ReadonlyMap<string, string>, call: AreaRequest
   const field = fields.get("outcome");
   const outcome = WALLET_OUTCOMES.find((candidate) => candidate === field);
   const attempt = attemptNumberIn(call);
-  if (outcome !== undefined && attempt !== null) return accept(actionOf(outcome, attempt));
-  const receivedText = printableLiteral(field ?? null);
-  return refuseFact("wallet_outcome", { outcomes: WALLET_OUTCOMES, received: receivedText });
-}
-
-function actionOf(outcome: WalletOutcome, attempt: number): PayerAction {
-  switch (outcome) {
-    case "succeeded":
-    case "declined":
-    case "failed":
-      return { kind: "finish", attempt, result: outcome };
-    case "cancelled":
-      return { kind: "cancel", attempt };
-    case "late":
-      return { kind: "finish_late", attempt };
-  }
+  if (outcome === undefined || attempt === null)
+    return refuseFact("wallet_outcome", {
+      outcomes: WALLET_OUTCOMES,
+      received: printableLiteral(field ?? null),
+    });
+  if (outcome === "cancelled") return accept({ kind: "cancel", attempt });
+  if (outcome === "late") return accept({ kind: "finish_late", attempt });
+  return accept({ kind: "finish", attempt, result: outcome });
 }
 
 function checkoutIdIn({ params }: AreaRequest): string {

@@ -2,25 +2,23 @@ import { displayStoreName } from "../../../core/config/store-name.ts";
 import { isFinal, MAX_PAYMENT_ATTEMPTS } from "../../../core/checkout/payment.ts";
 import { html, type Html } from "../../../web/html.ts";
 import type { Words } from "../../../core/language.ts";
-import { payerLayout, liveMain } from "../shared/layout.ts";
+import { payerLayout, merchantText } from "../shared/layout.ts";
 import { SHARED_TEXTS } from "../shared/texts.ts";
 import {
   amountHtml,
   formButton,
   checkoutPath,
+  livePage,
   methodMark,
-  priceText,
-  statusWords,
   walletPath,
   wasPaidLate,
   type PageContext,
 } from "./parts.ts";
-import { merchantText } from "../shared/merchant-text.ts";
 import { PAYMENT_TEXTS } from "./texts.ts";
 import type { Attempt } from "../../../core/checkout/shapes.ts";
 
 export const WALLET_OUTCOMES = ["succeeded", "declined", "failed", "cancelled", "late"] as const;
-export type WalletOutcome = (typeof WALLET_OUTCOMES)[number];
+type WalletOutcome = (typeof WALLET_OUTCOMES)[number];
 
 /** The payer's wallet for one attempt: a button for every outcome, or the result. */
 export function walletPage(context: PageContext, attempt: Attempt): Html {
@@ -30,14 +28,13 @@ export function walletPage(context: PageContext, attempt: Attempt): Html {
     ${walletHead(context)} ${isOpen ? choiceButtons(context, attempt) : resultPart(context, attempt)}
   </section>`;
   const address = walletPath(view.checkout, attempt.number);
-  const main = liveMain(context, {
-    state: statusWords(context),
+  return livePage(context, {
+    title: walletName(context),
     address,
     isOver: !isOpen,
     style: "single",
     content,
   });
-  return payerLayout({ title: html`${walletName(context)} · ${priceText(context)}`, main });
 }
 
 /** The page for a payer who closed the wallet without acting; if the attempt is over, the wallet itself. */

@@ -9,36 +9,27 @@ import type { Part } from "../../../core/fact.ts";
 /** The values of a refused form that is shown again; undefined for all other forms. */
 export type TypedForm = RefusedForm | undefined;
 
-export function inputField(
-  label: Text,
-  name: string,
-  {
-    hint,
-    value = "",
-    placeholder = "",
-    required = false,
-    numeric = false,
-    list = "",
-    typedForm,
-  }: {
-    /** A hint about valid values, if the label is not enough. */
-    readonly hint?: Text;
-    readonly value?: string;
-    readonly placeholder?: string;
-    readonly required?: boolean;
-    /** Whether a phone shows the numeric keyboard. */
-    readonly numeric?: boolean;
-    /** The id of a list from `suggestions` on the page. */
-    readonly list?: string;
-    /** The refused form, whose value takes precedence over `value`. */
-    readonly typedForm?: TypedForm;
-  } = {},
-): Html {
+export type InputOptions = {
+  /** A hint about valid values, if the label is not enough. */
+  readonly hint?: Text;
+  readonly value?: string;
+  readonly placeholder?: string;
+  readonly required?: boolean;
+  /** Whether a phone shows the numeric keyboard. */
+  readonly numeric?: boolean;
+  /** The id of a list from `suggestions` on the page. */
+  readonly list?: string;
+  /** The refused form, whose value takes precedence over `value`. */
+  readonly typedForm?: TypedForm;
+};
+
+export function inputField(label: Text, name: string, options: InputOptions): Html {
+  const { hint, value = "", placeholder, list, typedForm } = options;
   const attributes = [
-    required ? html` required` : html``,
-    numeric ? html` inputmode="numeric"` : html``,
-    placeholder === "" ? html`` : html` placeholder="${placeholder}"`,
-    list === "" ? html`` : html` list="${list}"`,
+    options.required === true ? html` required` : html``,
+    options.numeric === true ? html` inputmode="numeric"` : html``,
+    placeholder === undefined ? html`` : html` placeholder="${placeholder}"`,
+    list === undefined ? html`` : html` list="${list}"`,
     refusedAttributes(name, typedForm),
   ];
   return html`<label class="field">
@@ -83,7 +74,6 @@ function refusedAttributes(name: string, typedForm: TypedForm): Html {
 /** The markup that identifies a page with a refused form. */
 export const REFUSED_MARK = 'class="refused"';
 
-/** The refusal next to a field. */
 export function refusalText(name: string, typedForm: TypedForm): Html {
   if (typedForm?.field !== name) return html``;
   return html`<strong class="refused" id="refused-${name}">${typedForm.words}</strong>`;

@@ -27,18 +27,18 @@ export type ActionForm = {
   readonly action: string;
   readonly label: Text;
   readonly fields?: Readonly<Record<string, string>>;
-  readonly content?: Html | "";
+  /** Further fields, filled with the typed values if the form was refused. Default: none. */
+  readonly content?: (typedForm: TypedForm) => Html;
   readonly style?: "" | "primary" | "danger";
   readonly isDisabled?: boolean;
 };
 
-/**
- * A form with one button, which runs an action. Further fields are given as markup, or as names and values. A saved
- * page shows no forms, and no page shows the form of an action that is not permitted.
- */
+type FormView = Pick<PartView, "formToken" | "refusedForm" | "may">;
+
+/** A form with one button, which runs an action. No page shows the form of an action that is not permitted. */
 export function actionForm(
-  view: Pick<PartView, "formToken" | "refusedForm" | "may">,
-  { action, label, fields = {}, content = "", style = "", isDisabled = false }: ActionForm,
+  view: FormView,
+  { action, label, fields = {}, content = () => html``, style = "", isDisabled = false }: ActionForm,
 ): Html {
   if (!view.may("POST", action)) return html``;
   const inputs = Object.entries({ ...fields, token: view.formToken });
@@ -47,7 +47,7 @@ export function actionForm(
     typedForm?.field === "" ? html`<p class="refused" tabindex="-1" autofocus>${typedForm.words}</p>` : "";
   return html`<form method="post" action="${action}" class="act" id="${idOf(action, fields)}">
     ${error} ${inputs.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
-    ${content}
+    ${content(typedForm)}
     <button type="submit" class="${style}" ${isDisabled ? html`disabled` : ""}>${label}</button>
   </form>`;
 }
@@ -85,7 +85,7 @@ export type Confirmation = readonly [title: Text, question: Text, button: Text];
  * is red by default.
  */
 export function formWithConfirmation(
-  view: Pick<View, "formToken" | "refusedForm" | "may">,
+  view: FormView,
   [title, question, label]: Confirmation,
   form: Omit<ActionForm, "label">,
 ): Html {
@@ -96,4 +96,14 @@ export function formWithConfirmation(
     <p>${question}</p>
     ${actionForm(view, { style: "danger", ...form, label })}
   </details>`;
+}
+
+/** A panel with a hint and the form that creates something; nothing if the action is not permitted. */
+export function creationPanel(view: FormView, [title, hint]: readonly [Text, Text], form: ActionForm): Html {
+  if (!view.may("POST", form.action)) return html``;
+  return html`<section class="panel">
+    <h2>${title}</h2>
+    <p class="hint">${hint}</p>
+    ${actionForm(view, { style: "primary", ...form })}
+  </section>`;
 }

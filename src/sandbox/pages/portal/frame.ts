@@ -6,10 +6,9 @@ import { storeTime } from "../../with-store.ts";
 import type { PortalRole } from "../../runtime/portal-access.ts";
 import { HTMX_SCRIPT, BASE_STYLE } from "../shared/assets.ts";
 import { wholeFile, wholePage } from "../shared/layout.ts";
-import { LIVE_SCRIPT, PORTAL_SCRIPT, PORTAL_STYLE } from "./assets.ts";
-import { iconLink } from "./frame/icon.ts";
+import { iconLink, LIVE_SCRIPT, PORTAL_SCRIPT, PORTAL_STYLE } from "./assets.ts";
 import { hasFailingEndpoint } from "./frame/menu-counts.ts";
-import { headerBar, savedBar, storeMenu, signedOutBar } from "./frame/header.ts";
+import { headerBar, plainBar, storeMenu } from "./frame/header.ts";
 import { shortcutsHelp } from "./frame/shortcuts-help.ts";
 import { liveAttributes } from "./live/parts.ts";
 import { copyableText, textWithMoments, listTime } from "./parts.ts";
@@ -44,7 +43,7 @@ export function savedPage(store: string, { title, main }: PageContent): Html {
     title: html`${title} · ${name} · checkout`,
     styles: [BASE_STYLE, PORTAL_STYLE],
     body: html`<body class="portal wide">
-      ${savedBar(name)} ${mainPart({ title, main })}
+      ${plainBar(name)} ${mainPart({ title, main })}
     </body>`,
   });
 }
@@ -71,7 +70,7 @@ export function signedOutPage(
     style: `portal alone${role === "administrator" ? " admin" : ""}`,
     hasShortcuts: false,
     shouldReload,
-    body: html`${signedOutBar()} ${mainPart(content)}`,
+    body: html`${plainBar(FRAME_TEXTS.portal)} ${mainPart(content)}`,
   });
 }
 
@@ -104,7 +103,7 @@ function portalPage(page: {
 }): Html {
   return wholePage({
     title: html`${page.title} · checkout`,
-    meta: page.shouldReload === true ? html`<meta http-equiv="refresh" content="0" />` : html``,
+    head: page.shouldReload === true ? html`<meta http-equiv="refresh" content="0" />` : html``,
     styles: [BASE_STYLE, PORTAL_STYLE],
     scripts: [PORTAL_SCRIPT, HTMX_SCRIPT, ...(page.scripts ?? [])],
     icon: iconLink({ isFailing: page.isFailing === true }),

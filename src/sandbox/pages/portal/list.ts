@@ -62,10 +62,10 @@ type List<Item> = {
 
 /** The page of a list with its filters, rows, and links to its other parts. Refused if `read` refuses the query. */
 export async function listPage<Item>(view: View, list: List<Item>): Promise<Outcome<PageContent>> {
-  const { title, liveTopic, path, filters = {}, rowId, wrap = (content) => content } = list;
+  const { title, liveTopic, path, filters = {}, wrap = (content) => content } = list;
   const query = queryOf(view, [...Object.keys(filters), "before"]);
   return mapValue(await list.read(query), (part) => {
-    const shownPart = { query, part, ids: rowId === undefined ? [] : part.items.map(rowId) };
+    const shownPart = { query, part };
     const content = html`${filterForm(storePath(view, path), filters, query)} ${part.extent ?? ""}
     ${rowsOf(view, list, shownPart)} ${pager(view, path, shownPart)}`;
     return { title, main: wrap(content), liveTopic, listUpdates: updatesOf(view, list, shownPart) };
@@ -118,21 +118,13 @@ function filterField(
   </label>`;
 }
 
-type ShownPart<Item> = {
-  readonly query: ListQuery;
-  readonly part: ListPart<Item>;
-  /** The ids of rows that can change. */
-  readonly ids: readonly string[];
-};
+type ShownPart<Item> = { readonly query: ListQuery; readonly part: ListPart<Item> };
 
-function rowsOf<Item>(
-  view: View,
-  { path, title, caption = title, columns, style = path.slice(1), noRows, searchLink = html`` }: List<Item>,
-  { query, part: { items, next }, ids }: ShownPart<Item>,
-): Html {
-  if (items.length > 0)
-    return html`<div class="${style}">${table(caption, items, columns, { isLinked: true, ids })}</div>`;
-  if (next === null && Object.keys(query).length === 0) return noRows;
+function rowsOf<Item>(view: View, list: List<Item>, { query, part: { items, next } }: ShownPart<Item>): Html {
+  const { path, title, caption = title, style = path.slice(1), searchLink = html`` } = list;
+  const rows = table({ caption, isLinked: true, idOf: list.rowId }, items, list.columns);
+  if (items.length > 0) return html`<div class="${style}">${rows}</div>`;
+  if (next === null && Object.keys(query).length === 0) return list.noRows;
   return html`<p class="hint">${COMMON_TEXTS.noMatch}</p>
     <p>${linkButton(storePath(view, path), COMMON_TEXTS.showAll, "plain")}</p>
     ${searchLink}`;
@@ -151,8 +143,8 @@ function pager<Item>(view: View, path: string, { query, part: { next, nextSearch
 
 function updatesOf<Item>(
   { query }: Pick<View, "query">,
-  { positionOf }: List<Item>,
-  { part: { items }, ids }: ShownPart<Item>,
+  { positionOf, rowId }: List<Item>,
+  { part: { items } }: ShownPart<Item>,
 ): ListUpdates | undefined {
   if (positionOf === undefined) return undefined;
   const seenPosition = query.get(SEEN_PARAMETER);
@@ -160,7 +152,8 @@ function updatesOf<Item>(
   // New rows are counted only for a poll, because the position of each row must be looked up.
   const count =
     seenPosition === null ? 0 : items.filter((item) => positionOf(item) > Number(seenPosition)).length;
-  return { newestPosition: newestItem === undefined ? 0 : positionOf(newestItem), count, rowIds: ids };
+  const rowIds = rowId === undefined ? [] : items.map(rowId);
+  return { newestPosition: newestItem === undefined ? 0 : positionOf(newestItem), count, rowIds };
 }
 
 /** Parses `before` for a list whose positions are numbers. Refuses any other text with `invalid_parameter`. */

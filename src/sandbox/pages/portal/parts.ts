@@ -1,4 +1,5 @@
 import type { Status } from "../../../core/checkout/checkout.ts";
+import type { Price } from "../../../core/checkout/shapes.ts";
 import { toIso } from "../../../core/clock.ts";
 import { ageText } from "../../../core/explain/last.ts";
 import { parseJson } from "../../../core/json.ts";
@@ -38,13 +39,7 @@ function dayAndTimeIn(isoText: string): string {
 }
 
 /** An amount with the currency's own decimals, in the viewer's language. */
-export function amountHtml({
-  amountMinor,
-  currency,
-}: {
-  readonly amountMinor: number;
-  readonly currency: string;
-}): Html {
+export function amountHtml({ amountMinor, currency }: Pick<Price, "amountMinor" | "currency">): Html {
   return html`<span class="amount"
     >${(language) => formatPrice(amountMinor, currency, tagOf(language))}</span
   >`;
@@ -94,27 +89,25 @@ export type TableRow = readonly Cell[];
 
 /** A table with the column names of the first row's cells. On a narrow screen, the cells of a row are stacked. */
 export function table<Item>(
-  caption: Text,
-  items: readonly Item[],
-  cellsOf: (item: Item) => TableRow,
-  {
-    noRows = html``,
-    isLinked = false,
-    ids = [],
-  }: {
-    /** The content of a table without rows. */
+  options: {
+    readonly caption: Text;
+    /** The content of a table without rows. Default: nothing. */
     readonly noRows?: Html;
     /** Whether each row links to the page of its subject. */
     readonly isLinked?: boolean;
-    readonly ids?: readonly string[];
-  } = {},
+    /** The id of a row. Default: rows have no ids. */
+    readonly idOf?: ((item: Item) => string) | undefined;
+  },
+  items: readonly Item[],
+  cellsOf: (item: Item) => TableRow,
 ): Html {
-  const rows = items.map(cellsOf);
-  const [row] = rows;
-  if (row === undefined) return noRows;
-  const attributes = (index: number): readonly Html[] => [
+  const { caption, noRows = html``, isLinked = false, idOf } = options;
+  const rows = items.map((item) => ({ cells: cellsOf(item), id: idOf?.(item) }));
+  const [firstRow] = rows;
+  if (firstRow === undefined) return noRows;
+  const attributes = (id: string | undefined): readonly Html[] => [
     isLinked ? html` data-row` : html``,
-    ids[index] === undefined ? html`` : html` id="${ids[index]}"`,
+    id === undefined ? html`` : html` id="${id}"`,
   ];
   return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0">
     <table>
@@ -123,11 +116,11 @@ export function table<Item>(
       </caption>
       <thead>
         <tr>
-          ${row.map(([column]) => html`<th scope="col">${column}</th>`)}
+          ${firstRow.cells.map(([column]) => html`<th scope="col">${column}</th>`)}
         </tr>
       </thead>
       <tbody>
-        ${rows.map((cells, index) => html`<tr${attributes(index)}>${cells.map(tableCell)}</tr>`)}
+        ${rows.map(({ cells, id }) => html`<tr${attributes(id)}>${cells.map(tableCell)}</tr>`)}
       </tbody>
     </table>
   </div>`;

@@ -1,6 +1,5 @@
-// To add a page or an action: add its row (`pageRoute`, `actionRoute`) to the routes.ts of its folder, and its file,
-// texts and style to the folder. A page names its least role, an action its operation (decision 99). Shared code:
-// parts.ts, forms.ts, fields.ts, sandbox/pages/portal/frame/.
+// The portal's area: who may request a page, and how a refusal is shown. To add a page or an action:
+// sandbox/pages/portal/routes.ts.
 import { DEFAULT_STORE } from "../../../core/control/protocol.ts";
 import { hostHeaders } from "../../../core/network/public-url.ts";
 import { accept, tryTo, type Outcome } from "../../../core/outcome.ts";
@@ -16,32 +15,20 @@ import { withoutSecrets } from "../../access/redaction.ts";
 import type { Area, AreaRequest } from "../../area.ts";
 import type { PortalSession } from "../../runtime/portal-access.ts";
 import { assetRoute } from "../shared/assets.ts";
-import { ADMIN_ROUTES } from "./admin/routes.ts";
 import { PORTAL_ASSETS } from "./assets.ts";
-import { ROUTES_OF_CHECKOUTS } from "./checkout/routes.ts";
 import { translatePortalPath } from "./edge.ts";
-import { OVERVIEW_ROUTES } from "./overview/routes.ts";
-import { READINESS_ROUTES } from "./readiness/routes.ts";
-import { REQUEST_ROUTES } from "./request/routes.ts";
 import { portalRoute, redirectTo, type PortalRoute } from "./route.ts";
+import { SIGNED_IN_ROUTES } from "./routes.ts";
 import { failurePage, portalRefusalPage } from "./sign-in/refusal-page.ts";
 import { roleOfPath, sessionOf } from "./sign-in/session-cookie.ts";
 import { SIGN_IN_ROUTES } from "./sign-in/sign-in.ts";
-import { STORE_ROUTES } from "./store/routes.ts";
-import { WEBHOOK_ROUTES } from "./webhook/routes.ts";
 import type { PermissionCheck, PortalContext, Viewer } from "./view.ts";
 
 const UNGUARDED_ROUTES: readonly PortalRoute[] = [
   firstStoreRoute("/portal"),
   ...PORTAL_ASSETS.map(portalAssetRoute),
   ...SIGN_IN_ROUTES,
-  ...OVERVIEW_ROUTES,
-  ...STORE_ROUTES,
-  ...ROUTES_OF_CHECKOUTS,
-  ...WEBHOOK_ROUTES,
-  ...REQUEST_ROUTES,
-  ...READINESS_ROUTES,
-  ...ADMIN_ROUTES,
+  ...SIGNED_IN_ROUTES,
   firstStoreRoute("/portal/{anything}"),
 ];
 

@@ -22,8 +22,7 @@ import { resolvesWithin } from "../../runtime/store-gate.ts";
 import { runOperation } from "../../control/handlers.ts";
 import { REFUSED_MARK } from "./fields.ts";
 import { storePath } from "./forms.ts";
-import { framePage, signedOutPage } from "./frame.ts";
-import { roleOfPath } from "./sign-in/session-cookie.ts";
+import { framePage } from "./frame.ts";
 import { changesOf } from "./live/changes.ts";
 import { SEEN_PARAMETER } from "./live/parts.ts";
 import {
@@ -126,15 +125,6 @@ function emptyInput(operation: OperationName): unknown {
   return inputKind(operation) === "nothing" ? undefined : {};
 }
 
-export function publicPageRoute(path: string, show: (view: View) => PageContent): PortalRoute {
-  return portalRoute({ path, minRole: null }, (context, call) => {
-    const view = viewOf(context, call);
-    const markup = signedOutPage(roleOfPath(call.path), show(view));
-    const { language } = view;
-    return accept({ ...pageResponse({ status: 200, markup, language }, call.requestId), isUnlogged: true });
-  });
-}
-
 type Action<Name extends OperationName> = {
   /** The name of the control API's operation that the action runs; its role and refusals also apply to the action. */
   readonly operation: Name;
@@ -145,7 +135,7 @@ type Action<Name extends OperationName> = {
     fields: Fields,
     scope: { readonly context: PortalContext; readonly view: View },
   ) => Outcome<unknown>;
-  /** The address to show afterwards: a path of the portal. Default: the page above the action's path. */
+  /** The address to show afterwards: a path of the portal. Default: the page of the form. */
   readonly nextAddress?: (view: View, answer: AnswerOf<Name>, context: PortalContext) => string;
   /** The address to show after 2 s while the action continues. Default: the browser waits for the end of the action. */
   readonly waitingAddress?: (view: View, context: PortalContext) => string;
@@ -153,9 +143,7 @@ type Action<Name extends OperationName> = {
   readonly secretOf?: (answer: AnswerOf<Name>) => string;
   /** The notice at the top of the next page. Default: none. */
   readonly notice?: (answer: AnswerOf<Name>, scope: ActionContext) => Notice | Promise<Notice>;
-  /** The page with the form, which is shown again if the form is refused. Default: a page with only the refusal. */
-  readonly form?: RefusedFormPage;
-};
+} & FormPage;
 
 /** Maximum time for which a browser waits for an action, in milliseconds; a slower action continues on its own. */
 const ACTION_TIMEOUT_MS = 2000;
@@ -164,14 +152,17 @@ export type ActionContext = { readonly context: PortalContext; readonly view: Vi
 
 type Fields = ReadonlyMap<string, string>;
 
-/** The page of a form: its address, and the store and the object that it is about. */
-type PageOfForm = Pick<View, "storeId" | "id"> & { readonly path: string };
+/** The store and the id in an address. */
+export type StoreAndId = Pick<View, "storeId" | "id">;
 
-/** The page that shows a refused form again. */
-type RefusedFormPage = {
-  readonly page: PageRenderer;
-  /** The page of the form. Default: the page above the action's path, in the action's store, without an id. */
-  readonly pageOf?: (view: View, fields: Fields) => PageOfForm;
+/** The page of an action's form. */
+type FormPage = {
+  /** The address of the page. Default: the page above the action's path. */
+  readonly addressOf?: (view: StoreAndId) => string;
+  /** Shows the form again if it is refused. Default: a page with only the refusal. */
+  readonly page?: PageRenderer;
+  /** The store of the page, if the form names it. Default: the action's store. */
+  readonly storeOf?: (fields: Fields) => string | undefined;
   /** The field that is marked if the refusal names no field of the form. Default: none, so the whole form is refused. */
   readonly field?: string;
   /** The form's names for fields of the operation, by wire name. Default: the same names. */
@@ -179,12 +170,11 @@ type RefusedFormPage = {
 };
 
 /** Runs an operation of the control API, and redirects the browser (decision 99). */
-export function actionRoute<Name extends OperationName>(
-  path: string,
-  { operation, read, parse, nextAddress, waitingAddress, secretOf, notice, form }: Action<Name>,
-): PortalRoute {
+export function actionRoute<Name extends OperationName>(path: string, action: Action<Name>): PortalRoute {
+  const { operation, read, parse, nextAddress, waitingAddress, secretOf, notice } = action;
   const { entersStore, minRole } = CONTROL_OPERATIONS[operation];
   const [, , , listPath = ""] = path.split("/");
+  const form = { addressOf: (view: StoreAndId) => storePath(view, `/${listPath}`), ...action };
   return portalRoute({ methods: ["POST"], path, minRole, entersStore }, async (context, call) => {
     const fields = requireOwnForm(context, call);
     if (!fields.ok) return fields;
@@ -202,7 +192,7 @@ export function actionRoute<Name extends OperationName>(
         return accept(waitingAddress(view, context));
       const outcome = await work;
       if (!outcome.ok) return outcome;
-      const address = nextAddress?.(view, outcome.value, context) ?? storePath(view, `/${listPath}`);
+      const address = nextAddress?.(view, outcome.value, context) ?? form.addressOf(view);
       const nextNotice = await notice?.(outcome.value, { context, view });
       return accept(
         addTickets(context, call, address, {
@@ -213,16 +203,7 @@ export function actionRoute<Name extends OperationName>(
     };
     const result = await runOnce(context, call, fields.value, run);
     if (result.ok) return accept(redirectTo(call, result.value));
-    if (form === undefined || !FORM_REFUSAL_STATUSES.has(ERRORS[result.refusal.code].status)) return result;
-    const defaultFormPage = { path: storePath(view, `/${listPath}`), storeId: view.storeId, id: "" };
-    const formPage = form.pageOf?.(view, fields.value) ?? defaultFormPage;
-    // The field with the form's page may name a page of another store.
-    const permission = permitStore(callerOfSession(call.caller), formPage.storeId);
-    if (!permission.ok) return permission;
-    const refusedForm = { form, formPage, fields: fields.value, refusal: result.refusal };
-    return formPage.storeId === view.storeId
-      ? showRefusedForm(context, view, refusedForm)
-      : readInStore(context, formPage.storeId, () => showRefusedForm(context, view, refusedForm));
+    return answerRefusedForm(context, view, { form, fields: fields.value, refusal: result.refusal });
   });
 }
 
@@ -271,18 +252,48 @@ function addTickets(
   return `${path}${path.includes("?") ? "&" : "?"}${query}${anchor === undefined ? "" : `#${anchor}`}`;
 }
 
-/** Reads in a store that the request did not enter, because its action is not about one store (decision 91). */
-async function readInStore<Value>(
-  { storeGate }: PortalContext,
-  storeId: string,
-  read: () => Promise<Outcome<Value>>,
-): Promise<Outcome<Value>> {
+type RefusedAction = {
+  readonly form: FormPage & Required<Pick<FormPage, "addressOf">>;
+  readonly fields: Fields;
+  readonly refusal: Refusal;
+};
+
+/** The page of a refused form, also of another store than the action's; the refusal if no page shows the form. */
+async function answerRefusedForm(
+  context: PortalContext,
+  view: View,
+  { form, fields, refusal }: RefusedAction,
+): Promise<Outcome<Answer>> {
+  const { page, addressOf, storeOf } = form;
+  if (page === undefined || !FORM_REFUSAL_STATUSES.has(ERRORS[refusal.code].status))
+    return { ok: false, refusal };
+  const { call } = view;
+  const storeId = storeOf?.(fields) ?? view.storeId;
+  // The field with the form's page may name a page of another store.
+  const permission = permitStore(callerOfSession(call.caller), storeId);
+  if (!permission.ok) return permission;
+  const path = addressOf({ storeId, id: view.id });
+  const formView: View = {
+    ...view,
+    call: { ...call, path, query: "", request: { ...call.request, method: "GET", target: path } },
+    storeId,
+    query: new URLSearchParams(),
+    refusedForm: {
+      action: call.path,
+      fields,
+      field: fieldOf(refusal, form, fields),
+      words: refusal.withoutField ?? wordsOf(refusal),
+    },
+  };
+  const show = (): Promise<Outcome<Answer>> => showRefusedForm(context, formView, page, refusal);
+  if (storeId === view.storeId) return show();
+  // The request did not enter this store, because its action is not about one store (decision 91).
   const readStoreId = (): string => storeId;
-  await storeGate.enter(readStoreId);
+  await context.storeGate.enter(readStoreId);
   try {
-    return await read();
+    return await show();
   } finally {
-    storeGate.leave(readStoreId);
+    context.storeGate.leave(readStoreId);
   }
 }
 
@@ -293,42 +304,21 @@ async function readInStore<Value>(
 async function showRefusedForm(
   context: PortalContext,
   view: View,
-  refusedForm: {
-    readonly form: RefusedFormPage;
-    readonly formPage: PageOfForm;
-    readonly fields: Fields;
-    readonly refusal: Refusal;
-  },
+  page: PageRenderer,
+  refusal: Refusal,
 ): Promise<Outcome<Answer>> {
-  const { form, formPage, fields, refusal } = refusedForm;
-  const { path, storeId, id } = formPage;
-  const { call, language } = view;
-  const request = { ...call.request, method: "GET", target: path };
-  const formView: View = {
-    ...view,
-    call: { ...call, path, query: "", request },
-    storeId,
-    id,
-    query: new URLSearchParams(),
-    refusedForm: {
-      action: call.path,
-      fields,
-      field: fieldOf(refusal, form, fields),
-      words: refusal.withoutField ?? wordsOf(refusal),
-    },
-  };
-  if (storeId === "" || !requireStore(context, formView).ok) return { ok: false, refusal };
-  const content = await form.page(context, formView);
+  if (view.storeId === "" || !requireStore(context, view).ok) return { ok: false, refusal };
+  const content = await page(context, view);
   if (!content.ok) return { ok: false, refusal };
   const { title, main } = content.value;
   const { status } = ERRORS[refusal.code];
-  const hasForm = String(main(language)).includes(REFUSED_MARK);
+  const hasForm = String(main(view.language)).includes(REFUSED_MARK);
   // Only a conflict removes a form from its page; after any other refusal, no page contains the form.
   if (!hasForm && status !== CONFLICT) return { ok: false, refusal };
   const notice: Notice = { words: wordsOf(refusal), tone: "bad" };
-  const markup = framePage(context, hasForm ? formView : { ...formView, notice }, { title, main });
+  const markup = framePage(context, hasForm ? view : { ...view, notice }, { title, main });
   return accept({
-    ...pageResponse({ status, markup, language }, call.requestId),
+    ...pageResponse({ status, markup, language: view.language }, view.call.requestId),
     note: refusal.code,
   });
 }
@@ -336,7 +326,7 @@ async function showRefusedForm(
 /** The form's field that a refusal is about; empty if it is not about a field. */
 function fieldOf(
   { field: fieldName = "" }: Refusal,
-  { field: fallback = "", names = {} }: RefusedFormPage,
+  { field: fallback = "", names = {} }: FormPage,
   fields: Fields,
 ): string {
   const wireName = fieldName.split(".").findLast((part) => !/^\d+$/.test(part)) ?? "";

@@ -40,7 +40,6 @@ export type View = {
   readonly oneTimeValue: string | undefined;
   /** The notice of the last action, shown once at the top of the page. */
   readonly notice?: Notice | undefined;
-  /** The refused form that is shown again. */
   readonly refusedForm?: RefusedForm | undefined;
   /** Whether the page is saved as a file: without forms, and without links to other pages. */
   readonly isSaved?: true;

@@ -28,12 +28,6 @@ export function homeAnswer(
       <a class="plain" href="/healthz">${SHARED_TEXTS.homeHealth}</a>
     </section>
   </main>`;
-  return pageResponse(
-    {
-      status: 200,
-      markup: payerLayout({ title: SHARED_TEXTS.homeTitle, main }),
-      language: languageOf(request),
-    },
-    requestId,
-  );
+  const markup = payerLayout({ title: SHARED_TEXTS.homeTitle, main });
+  return pageResponse({ status: 200, markup, language: languageOf(request) }, requestId);
 }

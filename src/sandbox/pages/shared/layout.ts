@@ -1,3 +1,4 @@
+import { displayText } from "../../../core/text.ts";
 import type { Asset } from "../../../web/asset.ts";
 import { html, trustMarkup, type Html, type Text } from "../../../web/html.ts";
 import { tagOf } from "../../../web/language.ts";
@@ -15,22 +16,24 @@ const HTMX_CONFIG = JSON.stringify({
   morphIgnore: ["data-htmx-powered", "open"],
 });
 
-/** A whole page of the sandbox. The scripts run in order, after the page is parsed. */
-export function wholePage(page: {
+type PageParts = {
   readonly title: Text;
-  /** The metadata of this kind of page, in addition to the metadata of every page. */
-  readonly meta: Html;
-  readonly styles: readonly Asset[];
-  readonly scripts: readonly Asset[];
+  /** The markup of the head for this kind of page, in addition to the markup of every page. */
+  readonly head: Html;
   /** The link to the icon. Default: no icon, so that browsers do not request one. */
   readonly icon?: Html;
   readonly body: Html;
-}): Html {
+};
+
+type Files = { readonly styles: readonly Asset[]; readonly scripts: readonly Asset[] };
+
+/** A whole page of the sandbox. The scripts run in order, after the page is parsed. */
+export function wholePage({ styles, scripts, ...page }: PageParts & Files): Html {
   return pageMarkup({
     ...page,
-    head: html`<meta name="htmx-config" content="${HTMX_CONFIG}" /> ${page.meta}
-      ${page.styles.map(({ address }) => html`<link rel="stylesheet" href="${address}" />`)}
-      ${page.scripts.map(({ address }) => html`<script src="${address}" defer></script>`)}`,
+    head: html`<meta name="htmx-config" content="${HTMX_CONFIG}" /> ${page.head}
+      ${styles.map(({ address }) => html`<link rel="stylesheet" href="${address}" />`)}
+      ${scripts.map(({ address }) => html`<script src="${address}" defer></script>`)}`,
   });
 }
 
@@ -38,24 +41,15 @@ export function wholePage(page: {
 const FILE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'";
 
 /** A whole page as a separate file, for which a browser needs no other file. */
-export function wholeFile(page: {
-  readonly title: Text;
-  readonly styles: readonly Asset[];
-  readonly body: Html;
-}): Html {
+export function wholeFile({ styles, ...page }: Omit<PageParts & Files, "head" | "scripts">): Html {
   return pageMarkup({
     ...page,
     head: html`<meta http-equiv="Content-Security-Policy" content="${FILE_POLICY}" />
-      ${page.styles.map(({ text }) => trustMarkup(`<style>${text}</style>`))}`,
+      ${styles.map(({ text }) => trustMarkup(`<style>${text}</style>`))}`,
   });
 }
 
-function pageMarkup(page: {
-  readonly title: Text;
-  readonly head: Html;
-  readonly icon?: Html;
-  readonly body: Html;
-}): Html {
+function pageMarkup(page: PageParts): Html {
   return html`<!doctype html>
     <html lang="${tagOf}">
       <head>
@@ -73,7 +67,7 @@ function pageMarkup(page: {
 export function payerLayout({ title, main }: { readonly title: Text; readonly main: Html }): Html {
   return wholePage({
     title,
-    meta: html`<meta name="robots" content="noindex" />`,
+    head: html`<meta name="robots" content="noindex" />`,
     styles: [BASE_STYLE],
     scripts: [HTMX_SCRIPT, SEND_BACK_SCRIPT],
     body: html`<body>
@@ -83,35 +77,6 @@ export function payerLayout({ title, main }: { readonly title: Text; readonly ma
       ${main}
     </body>`,
   });
-}
-
-/**
- * A main part that updates itself: htmx polls, less often after the end, and changes only elements that differ. Only the
- * status is announced. The offline warning is a new element in each answer, which restarts its CSS animation, so the
- * warning is visible only when answers stop.
- */
-export function liveMain(
-  { requestId }: { readonly requestId: string },
-  page: {
-    readonly state: Text;
-    readonly address: string;
-    readonly isOver: boolean;
-    readonly style: "checkout" | "single";
-    readonly content: Html;
-  },
-): Html {
-  const pace = page.isOver ? "slow" : "fast";
-  return html`<main
-    id="page"
-    class="${page.style}"
-    hx-get="${page.address}"
-    hx-trigger="every ${pace === "slow" ? "10s" : "1s"}"
-    hx-select="#page"
-    hx-swap="outerMorph"
-  >
-    ${stateLine(page.state)} ${page.content}
-    <p class="no-answer ${pace}" id="answer-${requestId}">${SHARED_TEXTS.noAnswer}</p>
-  </main>`;
 }
 
 export function factRow(label: Text, value: Text): Html {
@@ -124,4 +89,9 @@ export function factRow(label: Text, value: Text): Html {
 /** A text that a screen reader announces when it changes; the element stays the same while the page is open. */
 export function stateLine(words: Text): Html {
   return html`<p id="state" class="visually-hidden" role="status">${words}</p>`;
+}
+
+/** A merchant's text inside our own text: it has its own text direction, and is never invisible. */
+export function merchantText(text: string): Html {
+  return html`<bdi>${displayText(text)}</bdi>`;
 }

@@ -26,19 +26,17 @@ export function adminOverviewPage({ store }: PortalContext): Promise<Outcome<Pag
     production: productionOf(store.adminActions.of(details.id)),
     pendingCount: store.prices.of(details.id).filter((price) => !price.approved && !price.retired).length,
   }));
-  const sortedStores = shownStores.toSorted((left, right) => rank(left.production) - rank(right.production));
+  const sortedStores = shownStores.toSorted(
+    (left, right) => Number(isWaiting(right.production)) - Number(isWaiting(left.production)),
+  );
   const main = html`<p class="hint">${ADMIN_TEXTS.hint}</p>
-    ${table(ADMIN_TEXTS.title, sortedStores, storeRow, { isLinked: true })}
+    ${table({ caption: ADMIN_TEXTS.title, isLinked: true }, sortedStores, storeRow)}
     ${allStores.length > MAX_SHOWN_STORES ? html`<p class="hint">${ADMIN_TEXTS.hidden(allStores.length - MAX_SHOWN_STORES)}</p>` : ""}`;
   return Promise.resolve(accept({ title: ADMIN_TEXTS.title, main }));
 }
 
 function isWaiting(production: Production): boolean {
   return isRequested(production) && !isGateOpen(production);
-}
-
-function rank(production: Production): number {
-  return isWaiting(production) ? 0 : 1;
 }
 
 function storeRow({

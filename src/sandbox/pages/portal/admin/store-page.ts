@@ -6,7 +6,7 @@ import type { AdministratorAction } from "../../../../core/readiness/names.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { inputField, filledFields } from "../fields.ts";
-import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
+import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
 import {
   amountHtml,
   linkButton,
@@ -78,7 +78,7 @@ function formWithQuestion(view: View, { action, subject }: ActionQuestion): Html
   return formWithConfirmation(view, [label, ADMIN_TEXTS.questions[action], label], {
     action: path,
     fields,
-    content: inputField(ADMIN_TEXTS.note, "note", { typedForm: typedValues(view, path, fields) }),
+    content: (typedForm) => inputField(ADMIN_TEXTS.note, "note", { typedForm }),
     style: REVOKING_ACTIONS.has(action) ? "danger" : "primary",
   });
 }
@@ -123,8 +123,8 @@ function productionSection(view: View, acts: readonly RecordedAction[]): Html {
   </section>`;
 }
 
-function capabilitySection(view: View, { capabilities: capabilityRows }: Summary): Html {
-  const list = table(COMMON_TEXTS.capabilities, capabilityRows, ({ name, kind, active }) => [
+function capabilitySection(view: View, { capabilities }: Summary): Html {
+  const list = table({ caption: COMMON_TEXTS.capabilities }, capabilities, ({ name, kind, active }) => [
     [ADMIN_TEXTS.capability, html`<code>${name}</code>`, "head"],
     [COMMON_TEXTS.kind, ADMIN_TEXTS[kind]],
     [COMMON_TEXTS.state, goodStateBadge(active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
@@ -135,61 +135,51 @@ function capabilitySection(view: View, { capabilities: capabilityRows }: Summary
         : formWithoutQuestion(view, { action: "enable_capability", subject: name }),
     ],
   ]);
-  const path = actionsPath(view);
-  const enableFields = { action: "enable_capability" };
   const otherForm = actionForm(view, {
-    action: path,
+    action: actionsPath(view),
     label: ADMIN_TEXTS.acts.enable_capability,
-    fields: enableFields,
-    content: inputField(ADMIN_TEXTS.another, "subject", {
-      required: true,
-      hint: ADMIN_TEXTS.anotherHint,
-      typedForm: typedValues(view, path, enableFields),
-    }),
+    fields: { action: "enable_capability" },
+    content: (typedForm) =>
+      inputField(ADMIN_TEXTS.another, "subject", {
+        required: true,
+        hint: ADMIN_TEXTS.anotherHint,
+        typedForm,
+      }),
   });
   return section(COMMON_TEXTS.capabilities, list, html`<div class="panel actions">${otherForm}</div>`);
 }
 
 /** The prices; unapproved prices come first. */
-function priceSection(view: View, { prices: priceRows }: Summary): Html {
+function priceSection(view: View, { prices }: Summary): Html {
   // Merchants add prices: the button leads to the merchant's page, which may require the merchant's sign-in.
-  const sortedPrices = priceRows.toSorted((left, right) => Number(left.approved) - Number(right.approved));
-  const list = table(
-    ADMIN_TEXTS.catalog,
-    sortedPrices,
-    (price) => {
-      const { id, description, approved, retired } = price;
-      const actForm = approved
-        ? formWithQuestion(view, { action: "revoke_price", subject: id })
-        : formWithoutQuestion(view, { action: "approve_price", subject: id });
-      const state = retired
-        ? html`<span class="badge">${COMMON_TEXTS.retired}</span>`
-        : goodStateBadge(approved, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved);
-      return [
-        [
-          COMMON_TEXTS.price,
-          html`<code>${displayText(id)}</code> <small>${displayText(description)}</small>`,
-          "head",
-        ],
-        [COMMON_TEXTS.amount, amountHtml(price)],
-        [COMMON_TEXTS.state, state],
-        [COMMON_TEXTS.act, retired ? "" : actForm],
-      ];
-    },
-    {
-      noRows: noItems(
-        ADMIN_TEXTS.noPrices,
-        "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
-        linkButton(storePath(view, "/catalog"), ADMIN_TEXTS.addPrice),
-      ),
-    },
+  const sortedPrices = prices.toSorted((left, right) => Number(left.approved) - Number(right.approved));
+  const noRows = noItems(
+    ADMIN_TEXTS.noPrices,
+    "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
+    linkButton(storePath(view, "/catalog"), ADMIN_TEXTS.addPrice),
   );
+  const list = table({ caption: ADMIN_TEXTS.catalog, noRows }, sortedPrices, (price) => {
+    const { id, description, approved, retired } = price;
+    const name = html`<code>${displayText(id)}</code> <small>${displayText(description)}</small>`;
+    const actForm = approved
+      ? formWithQuestion(view, { action: "revoke_price", subject: id })
+      : formWithoutQuestion(view, { action: "approve_price", subject: id });
+    const state = retired
+      ? html`<span class="badge">${COMMON_TEXTS.retired}</span>`
+      : goodStateBadge(approved, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved);
+    return [
+      [COMMON_TEXTS.price, name, "head"],
+      [COMMON_TEXTS.amount, amountHtml(price)],
+      [COMMON_TEXTS.state, state],
+      [COMMON_TEXTS.act, retired ? "" : actForm],
+    ];
+  });
   return section(ADMIN_TEXTS.catalog, list);
 }
 
 function auditLogSection(acts: readonly RecordedAction[]): Html {
   const list = table(
-    ADMIN_TEXTS.log,
+    { caption: ADMIN_TEXTS.log, noRows: noItems(ADMIN_TEXTS.noActs, "checkout admin log") },
     acts.slice(-MAX_ACTIONS).toReversed(),
     ({ number, at, actor, action, subject, note }) => [
       [ADMIN_TEXTS.number, String(number)],
@@ -199,7 +189,6 @@ function auditLogSection(acts: readonly RecordedAction[]): Html {
       [COMMON_TEXTS.of, subject === null ? "" : html`<code>${subject}</code>`],
       [COMMON_TEXTS.note, note ?? ""],
     ],
-    { noRows: noItems(ADMIN_TEXTS.noActs, "checkout admin log") },
   );
   const hint = html`<p class="hint">${ADMIN_TEXTS.newest(MAX_ACTIONS)}</p>`;
   return section(ADMIN_TEXTS.log, list, acts.length > MAX_ACTIONS ? hint : "");

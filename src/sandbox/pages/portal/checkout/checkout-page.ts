@@ -1,4 +1,6 @@
-import { merchantText } from "../../shared/merchant-text.ts";
+import type { Words } from "../../../../core/language.ts";
+import { isFinal } from "../../../../core/checkout/payment.ts";
+import { PAY_OUTCOMES } from "../../../../core/checkout/reserved-order-id.ts";
 import { displayText } from "../../../../core/text.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import {
@@ -12,14 +14,14 @@ import { EXPLAIN_SENTENCES } from "../../../../core/explain/sentences.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { lastChangeOf } from "../../../checkout/list.ts";
-import { viewCheckout } from "../../../checkout/view.ts";
+import { viewCheckout, type CheckoutView } from "../../../checkout/view.ts";
 import { readStory } from "../../../explain/explain.ts";
 import { PAYMENT_TEXTS } from "../../payment/texts.ts";
-import { linkUnlessSaved, listUrl, storePath } from "../forms.ts";
+import { merchantText } from "../../shared/layout.ts";
+import { actionForm, linkUnlessSaved, listUrl, storePath } from "../forms.ts";
 import { amountHtml, copyableText, momentWithDate, factList, statusBadge, type Facts } from "../parts.ts";
 import type { OperationContext } from "../../../control/handler.ts";
 import type { PageContent, PartView } from "../view.ts";
-import { payerActions } from "./actions.ts";
 import { lastChangeHtml } from "./last.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
@@ -58,6 +60,55 @@ export async function showCheckout(context: OperationContext, view: PartView): P
   return accept({ title: displayText(checkout.orderId), main, liveTopic: "checkout" });
 }
 
+/** The payer's actions: buttons for the actions that are possible now, and the reasons why the others are not. */
+function payerActions(view: PartView, checkoutView: CheckoutView): Html {
+  const { status, id } = checkoutView.checkout;
+  const action = storePath(view, `/checkouts/${id}/pay`);
+  if (!view.may("POST", action)) return html``;
+  const reason = isFinal(status) ? CHECKOUTS_TEXTS.isFinal[status] : undefined;
+  const notLateText = notLateReason(checkoutView);
+  const buttons = PAY_OUTCOMES.map((outcome) => {
+    const label = CHECKOUTS_TEXTS.outcomes[outcome];
+    const style = outcome === "succeeded" ? "primary" : "";
+    return reason === undefined
+      ? actionForm(view, { action, label, style, fields: { outcome } })
+      : disabledButton(label, "why-final");
+  });
+  const lateForm =
+    notLateText === undefined
+      ? actionForm(view, {
+          action: `${action}?late`,
+          label: CHECKOUTS_TEXTS.late,
+          fields: { outcome: "succeeded" },
+        })
+      : disabledButton(CHECKOUTS_TEXTS.late, "why-not-late");
+  return html`<section class="acts">
+    <h2 class="visually-hidden">${CHECKOUTS_TEXTS.acts}</h2>
+    <div class="actions">${buttons} ${lateForm}</div>
+    <p class="hint">
+      ${reason === undefined ? "" : html`<span id="why-final">${reason}</span>`}
+      ${notLateText === undefined ? "" : html`<span id="why-not-late">${notLateText}</span>`}
+    </p>
+  </section>`;
+}
+
+/** Why a late success is not possible: it requires a payment in progress when the checkout ended (decision 10). */
+function notLateReason({ checkout, attempts, lateResults }: CheckoutView): Words | undefined {
+  const reasons = CHECKOUTS_TEXTS.notLate;
+  if (!isFinal(checkout.status)) return reasons.open;
+  if (checkout.status === "succeeded") return reasons.paid;
+  const abandonedAttempt = attempts.find(({ outcome }) => outcome === "abandoned");
+  if (abandonedAttempt === undefined) return reasons.noAttempt;
+  const isRecorded = lateResults.some(
+    ({ attempt, result }) => attempt === abandonedAttempt.number && result === "succeeded",
+  );
+  return isRecorded ? reasons.recorded : undefined;
+}
+
+function disabledButton(label: Words, reasonId: string): Html {
+  return html`<button type="button" disabled aria-describedby="${reasonId}">${label}</button>`;
+}
+
 /** The link that downloads this page as a file (`SAVED_STORY_ROUTE`). */
 function saveLink(view: PartView): Html {
   const address = storePath(view, `/checkouts/${view.id}/story.html`);
@@ -89,12 +140,11 @@ function termFacts(
   const shownFields = {
     id: [COMMON_TEXTS.id, copyableText(id)],
     object: [COMMON_TEXTS.kind, CHECKOUTS_TEXTS.kinds[object]],
-    order_id: checkoutCount === 1 ? HIDDEN_FIELD : [CHECKOUTS_TEXTS.order, orderLink],
+    order_id: checkoutCount === 1 ? HIDDEN_FIELD : [PAYMENT_TEXTS.order, orderLink],
     amount_minor: HIDDEN_FIELD,
     currency: HIDDEN_FIELD,
     status: HIDDEN_FIELD,
-    description:
-      description === null ? HIDDEN_FIELD : [CHECKOUTS_TEXTS.description, merchantText(description)],
+    description: description === null ? HIDDEN_FIELD : [PAYMENT_TEXTS.description, merchantText(description)],
     price: priceId === null ? HIDDEN_FIELD : [COMMON_TEXTS.price, html`<code>${displayText(priceId)}</code>`],
     created: [COMMON_TEXTS.created, momentWithDate(createdAt)],
     expires: [CHECKOUTS_TEXTS.expires, momentWithDate(expiresAt)],

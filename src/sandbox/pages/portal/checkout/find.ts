@@ -1,15 +1,24 @@
 import { DEFAULT_STORE } from "../../../../core/control/protocol.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { refuseFact } from "../../../../core/refusals.ts";
+import { displayText } from "../../../../core/text.ts";
+import { html, type Html, type Text } from "../../../../web/html.ts";
 import { callerOfSession, defaultStoreOf, reaches } from "../../../access/caller.ts";
 import type { Answer } from "../../../answer.ts";
 import type { AreaRequest } from "../../../area.ts";
 import { findPathInAnyStore, findPathInStore } from "../../../explain/portal-page.ts";
-import { searchStore } from "../../../explain/search.ts";
+import { searchStore, type SearchHits } from "../../../explain/search.ts";
 import { refuseUnknownStore } from "../../../with-store.ts";
+import { merchantText } from "../../shared/layout.ts";
+import { listUrl, storePath } from "../forms.ts";
+import { amountHtml, answerBadge, momentWithDate, linkTo, nextPartLink, statusBadge } from "../parts.ts";
 import { redirectTo, answerWithPage } from "../route.ts";
-import type { PortalContext, Viewer } from "../view.ts";
-import { searchResultsPage, pathsOfHits } from "./found-page.ts";
+import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
+import type { PageContent, PortalContext, View, Viewer } from "../view.ts";
+import { CHECKOUTS_TEXTS } from "./texts.ts";
+
+/** Maximum length of a search text, as in the list of checkouts. */
+const MAX_SEARCH_LENGTH = 512;
 
 /**
  * Redirects from any id, or an order_id, to the page of its object. For other texts, redirects to the page of the only
@@ -42,17 +51,94 @@ export function findAnywhere(context: PortalContext, call: AreaRequest<Viewer>):
   if (path !== undefined) return accept(redirectTo(call, path));
   const storeId = defaultStoreOf(context.store, caller);
   if (storeId === undefined) return refuseFact("no_store_at_all", {});
-  return accept(
-    redirectTo(
-      call,
-      text === "" ? `/portal/${storeId}/checkouts` : `/portal/${storeId}/find?q=${encodeURIComponent(text)}`,
-    ),
-  );
+  const page = text === "" ? "/checkouts" : `/find?q=${encodeURIComponent(text)}`;
+  return accept(redirectTo(call, storePath({ storeId }, page)));
 }
 
 function searchTextOf({ query }: AreaRequest<Viewer>): string {
   return new URLSearchParams(query).get("q")?.trim().slice(0, MAX_SEARCH_LENGTH) ?? "";
 }
 
-/** Maximum length of a search text, as in the list of checkouts. */
-const MAX_SEARCH_LENGTH = 512;
+type StoreView = Pick<View, "storeId">;
+
+function pathsOfHits(view: StoreView, hits: SearchHits): readonly string[] {
+  return [
+    ...hits.checkouts.map(({ id }) => storePath(view, `/checkouts/${id}`)),
+    ...hits.refusedOrders.map((order) => refusedPath(view, order)),
+    ...hits.endpoints.map(({ id }) => storePath(view, `/webhooks/endpoints/${id}`)),
+    ...hits.eventTypes.map((type) => eventsPath(view, type)),
+  ];
+}
+
+/** The page of an order's only refused request, or the list of all requests of the order. */
+function refusedPath(
+  view: StoreView,
+  { orderId, requestId, count }: SearchHits["refusedOrders"][number],
+): string {
+  return count === 1 ? storePath(view, `/requests/${requestId}`) : listUrl(view, "/requests", { q: orderId });
+}
+
+function eventsPath(view: StoreView, type: string): string {
+  return listUrl(view, "/webhooks", { type });
+}
+
+function searchResultsPage(view: View, text: string, hits: SearchHits): PageContent {
+  const { checkouts, refusedOrders, endpoints, eventTypes } = hits;
+  const main = html`${hitSection(
+    FRAME_TEXTS.checkouts,
+    checkouts.map(
+      (checkout) =>
+        html`${linkTo(storePath(view, `/checkouts/${checkout.id}`), merchantText(checkout.orderId))}
+        ${checkout.description === null ? "" : merchantText(checkout.description)} ${amountHtml(checkout)}
+        ${statusBadge(checkout.status)} ${momentWithDate(checkout.createdAt)}`,
+    ),
+  )}
+  ${hitSection(
+    CHECKOUTS_TEXTS.refusedOrders,
+    refusedOrders.map(
+      (order) =>
+        html`${linkTo(refusedPath(view, order), merchantText(order.orderId))} ${answerBadge(order.status)}
+          <code>${order.code ?? ""}</code>${order.count === 1 ? "" : html` × ${String(order.count)}`}
+          ${momentWithDate(order.at)}`,
+    ),
+  )}
+  ${hitSection(
+    COMMON_TEXTS.endpoints,
+    endpoints.map(({ id, url }) => linkTo(storePath(view, `/webhooks/endpoints/${id}`), displayText(url))),
+  )}
+  ${hitSection(
+    CHECKOUTS_TEXTS.events,
+    eventTypes.map((type) => linkTo(eventsPath(view, type), type)),
+  )}
+  ${pathsOfHits(view, hits).length === 0 ? html`<p class="empty">${CHECKOUTS_TEXTS.nothingFound}</p>` : ""}
+  ${searchExtent(view, text, hits)}`;
+  return { title: CHECKOUTS_TEXTS.foundTitle(displayText(text)), main };
+}
+
+function hitSection(title: Text, items: readonly Html[]): Html {
+  if (items.length === 0) return html``;
+  return html`<section class="found">
+    <h2>${title}</h2>
+    <ul>
+      ${items.map((item) => html`<li>${item}</li>`)}
+    </ul>
+  </section>`;
+}
+
+function searchExtent(view: View, text: string, hits: SearchHits): Html {
+  const { searched, searchedBackTo, nextBefore, hasSearchedAllRefused } = hits;
+  const extentText =
+    searched === null || searchedBackTo === null
+      ? ""
+      : html`<p class="hint">${CHECKOUTS_TEXTS.searched(searched)} ${momentWithDate(searchedBackTo)}</p>`;
+  const moreText =
+    nextBefore === null
+      ? ""
+      : html`<p>
+          ${nextPartLink(listUrl(view, "/checkouts", { q: text, before: nextBefore }), CHECKOUTS_TEXTS.searchOlder)}
+        </p>`;
+  const requestsLink = hasSearchedAllRefused
+    ? ""
+    : html`<p>${nextPartLink(listUrl(view, "/requests", { q: text }), CHECKOUTS_TEXTS.moreRequests)}</p>`;
+  return html`${extentText} ${moreText} ${requestsLink}`;
+}

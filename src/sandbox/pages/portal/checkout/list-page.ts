@@ -1,11 +1,16 @@
-import { merchantText } from "../../shared/merchant-text.ts";
 import { decodeRequest, type AnswerOf } from "../../../../core/control/operations.ts";
-import { mapValue, type Outcome } from "../../../../core/outcome.ts";
+import type { CheckoutEntry } from "../../../../core/checkout/shapes.ts";
+import type { Language } from "../../../../core/language.ts";
+import { formatPrice } from "../../../../core/money.ts";
+import { accept, mapValue, type Outcome } from "../../../../core/outcome.ts";
 import type { LastAnswer } from "../../../../store/webhook/delivery-attempts.ts";
 import { html, joinTexts, type Html, type Text } from "../../../../web/html.ts";
+import { tagOf } from "../../../../web/language.ts";
 import { storeTime } from "../../../with-store.ts";
 import { PAYMENT_TEXTS } from "../../payment/texts.ts";
-import { listUrl, storePath } from "../forms.ts";
+import { merchantText } from "../../shared/layout.ts";
+import { filledFields, inputField, parseAmount, selectField, type TypedForm } from "../fields.ts";
+import { actionForm, listUrl, storePath, typedValues } from "../forms.ts";
 import { listPage } from "../list.ts";
 import {
   ageOf,
@@ -18,13 +23,12 @@ import {
   listTime,
   type TableRow,
 } from "../parts.ts";
-import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { runAsViewer } from "../route.ts";
+import { finishedFirstSteps } from "../store/first-steps.ts";
+import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { lastChangeHtml } from "./last.ts";
-import { testOrderPart } from "./test-order.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
-import type { CheckoutEntry } from "../../../../core/checkout/shapes.ts";
 
 type ListedCheckout = { readonly checkout: CheckoutEntry; readonly answers: readonly LastAnswer[] };
 
@@ -75,7 +79,7 @@ function checkoutRow(view: View, { checkout, answers }: ListedCheckout, now: num
   const page = linkTo(storePath(view, `/checkouts/${id}`), merchantText(orderId));
   return [
     [COMMON_TEXTS.created, listTime(createdAt, now)],
-    [CHECKOUTS_TEXTS.order, html`${page}${kindBadge}`, "head"],
+    [PAYMENT_TEXTS.order, html`${page}${kindBadge}`, "head"],
     [COMMON_TEXTS.amount, amountHtml(checkout), "number"],
     [
       COMMON_TEXTS.status,
@@ -115,4 +119,38 @@ function requestSearchLink(view: View): Html {
   if (q === "") return html``;
   const address = listUrl(view, "/requests", { q });
   return html`<p class="hint"><a href="${address}">${CHECKOUTS_TEXTS.searchRequests}</a></p>`;
+}
+
+/** The form of a test order: open while the store has no checkout, and hidden if the viewer may not send it. */
+function testOrderPart(context: PortalContext, view: View): Html {
+  const action = storePath(view, "/checkouts/test-orders");
+  if (!view.may("POST", action)) return html``;
+  const isOpen =
+    typedValues(view, action) !== undefined || !finishedFirstSteps(context, view.storeId).ordered;
+  const content = (typedForm: TypedForm): Html => testOrderFields(context, view, typedForm);
+  return html`<details class="test-order" ${isOpen ? html`open` : ""}>
+    <summary>${COMMON_TEXTS.testOrder}</summary>
+    ${actionForm(view, { action, label: CHECKOUTS_TEXTS.create, content, style: "primary" })}
+  </details>`;
+}
+
+function testOrderFields({ store }: PortalContext, { storeId }: View, typedForm: TypedForm): Html {
+  const prices = store.prices.of(storeId).filter(({ approved, retired }) => approved && !retired);
+  const priceOptions = prices.map(({ id, amountMinor, currency }) => {
+    const text = (language: Language): string =>
+      `${id} · ${formatPrice(amountMinor, currency, tagOf(language))}`;
+    return [id, text] as const;
+  });
+  return html`<div class="fields">
+    ${selectField(COMMON_TEXTS.price, "price_id", [["", CHECKOUTS_TEXTS.byAmount], ...priceOptions], typedForm)}
+    ${inputField(COMMON_TEXTS.amountMinor, "amount_minor", { numeric: true, placeholder: "1000", hint: CHECKOUTS_TEXTS.amountHint, typedForm })}
+    ${selectField(COMMON_TEXTS.kind, "object", Object.entries(CHECKOUTS_TEXTS.kinds), typedForm)}
+  </div>`;
+}
+
+/** Parses the form of a test order; an empty amount means the price's amount, or the default. */
+export function parseTestOrderForm(fields: ReadonlyMap<string, string>): Outcome<unknown> {
+  const chosenFields = filledFields(fields, ["object", "price_id"]);
+  if ((fields.get("amount_minor") ?? "") === "") return accept(chosenFields);
+  return mapValue(parseAmount(fields, ""), (amount) => ({ ...chosenFields, amount_minor: amount }));
 }

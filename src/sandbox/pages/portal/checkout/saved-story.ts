@@ -3,11 +3,12 @@ import { toIso } from "../../../../core/clock.ts";
 import { html, trustMarkup } from "../../../../web/html.ts";
 import { pageResponse } from "../../../../web/page.ts";
 import { withoutSecrets } from "../../../access/redaction.ts";
+import type { Answer } from "../../../answer.ts";
+import type { AreaRequest } from "../../../area.ts";
 import { storeTime } from "../../../with-store.ts";
 import type { OperationContext, SavedStory } from "../../../control/handler.ts";
 import { savedPage } from "../frame.ts";
-import { portalRoute } from "../route.ts";
-import { viewOf } from "../view.ts";
+import { viewOf, type PortalContext, type Viewer } from "../view.ts";
 import { showCheckout } from "./checkout-page.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
@@ -30,21 +31,21 @@ export async function saveStory(
 }
 
 /** The download of a checkout's page as a file. */
-export const SAVED_STORY_ROUTE = portalRoute(
-  { path: "/portal/{store_id}/checkouts/{id}/story.html", minRole: "viewer" },
-  async (context, call) => {
-    const { storeId, id, language } = viewOf(context, call);
-    const outcome = await saveStory(context, { storeId, id, language });
-    if (!outcome.ok) return outcome;
-    const page = pageResponse({ status: 200, markup: trustMarkup(outcome.value), language }, call.requestId);
-    const orderId = context.store.checkouts.find(storeId, id)?.orderId ?? "";
-    const headers = {
-      ...page.headers,
-      "Content-Disposition": `attachment; filename="${fileName(orderId, id)}"`,
-    };
-    return accept({ ...page, headers, isUnlogged: true });
-  },
-);
+export async function downloadStory(
+  context: PortalContext,
+  call: AreaRequest<Viewer>,
+): Promise<Outcome<Answer>> {
+  const { storeId, id, language } = viewOf(context, call);
+  const outcome = await saveStory(context, { storeId, id, language });
+  if (!outcome.ok) return outcome;
+  const page = pageResponse({ status: 200, markup: trustMarkup(outcome.value), language }, call.requestId);
+  const orderId = context.store.checkouts.find(storeId, id)?.orderId ?? "";
+  const headers = {
+    ...page.headers,
+    "Content-Disposition": `attachment; filename="${fileName(orderId, id)}"`,
+  };
+  return accept({ ...page, headers, isUnlogged: true });
+}
 
 /** A file name that every file system accepts: the plain characters of the order_id, and the end of the id. */
 function fileName(orderId: string, id: string): string {

@@ -2,14 +2,25 @@ import { translatorFor } from "../../../../core/language.ts";
 import { toIso } from "../../../../core/clock.ts";
 import type { DeliveryLine } from "../../../../core/explain/deliveries.ts";
 import type { PendingEntry, StoryEntry } from "../../../../core/explain/explanation.ts";
-import { pendingOf, storyLines, type StoryLine } from "../../../../core/explain/timeline.ts";
+import {
+  pendingOf,
+  storyLines,
+  type StoryEvent,
+  type StoryLine,
+  type StoryRequest,
+} from "../../../../core/explain/timeline.ts";
+import type { Checkout } from "../../../../core/checkout/checkout.ts";
+import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
-import { copyableText, textWithMoments, momentHtml, momentWithDate } from "../parts.ts";
+import { actionForm, linkUnlessSaved, storePath } from "../forms.ts";
+import { copyableText, factList, momentHtml, momentWithDate, sentText, textWithMoments } from "../parts.ts";
+import { differencesTable, requestDetails } from "../request/exchange.ts";
+import { COMMON_TEXTS } from "../texts.ts";
+import { attemptDetails, type AttemptedDelivery } from "../webhook/attempt-parts.ts";
 import type { StoryWithRequests } from "../../../explain/explain.ts";
 import type { OperationContext } from "../../../control/handler.ts";
 import type { PartView } from "../view.ts";
-import { eventLineDetails, requestLineDetails, attemptLineDetails } from "./details.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
 /** Maximum number of lines on a page, which shows the last lines. `checkout explain` and a saved page show all lines. */
@@ -224,4 +235,43 @@ function anchorOf(
 function toneOf({ status }: Pick<StoryEntry, "status">): string {
   if (status === null) return "";
   return status >= 200 && status < 300 ? "good" : "bad";
+}
+
+/** The details of a request's line: the link to its page, its refusal, and its bytes. */
+function requestLineDetails(view: PartView, request: StoryRequest, checkout: Checkout): Html {
+  const { requestId, at, storeAt, key, refused, differences } = request;
+  return html`${factList([
+    [COMMON_TEXTS.request, idLink(view, `/requests/${requestId}`, requestId)],
+    at === storeAt ? null : [COMMON_TEXTS.realTime, momentWithDate(at)],
+    key === null ? null : ["Idempotency-Key", copyableText(key)],
+    refused && [CHECKOUTS_TEXTS.refusal, html`<span lang="en">${refused.message}</span>`],
+  ])}
+  ${differences.length === 0 ? "" : differencesTable(differences)} ${requestDetails(request, checkout)}`;
+}
+
+/** The details of an event's line: the body of its deliveries, and the button that replays the event. */
+function eventLineDetails(
+  { store }: OperationContext,
+  view: PartView,
+  { event, checkout }: { readonly event: StoryEvent; readonly checkout: Checkout },
+): Html {
+  const body = store.events.find(event.id)?.body ?? "";
+  const action = storePath(view, `/checkouts/${checkout.id}/events/${event.id}/replay`);
+  return html`${factList([[COMMON_TEXTS.event, idLink(view, `/webhooks/events/${event.id}`, event.id)]])}
+  ${sentText(CHECKOUTS_TEXTS.eventBody, body)} ${actionForm(view, { action, label: CHECKOUTS_TEXTS.replay })}`;
+}
+
+/** The details of an attempt's line: the link to its delivery, and all stored data of the attempt. */
+function attemptLineDetails(
+  context: OperationContext,
+  view: PartView,
+  { delivery, attempt }: { readonly delivery: AttemptedDelivery; readonly attempt: DeliveryAttempt },
+): Html {
+  const { id } = delivery;
+  return html`${factList([[CHECKOUTS_TEXTS.delivery, idLink(view, `/webhooks/deliveries/${id}`, id)]])}
+  ${attemptDetails(context, delivery, attempt)}`;
+}
+
+function idLink(view: PartView, page: string, id: string): Html {
+  return linkUnlessSaved(view, storePath(view, page), html`<code>${id}</code>`);
 }

@@ -1,8 +1,9 @@
 import { displayStoreName } from "../../../../core/config/store-name.ts";
-import { toIso, storeNow } from "../../../../core/clock.ts";
-import { html, type Html } from "../../../../web/html.ts";
+import { toIso } from "../../../../core/clock.ts";
+import { html, type Html, type Text } from "../../../../web/html.ts";
 import type { Language, Words } from "../../../../core/language.ts";
 import { tagOf } from "../../../../web/language.ts";
+import { storeTime } from "../../../with-store.ts";
 import type { PortalRole } from "../../../runtime/portal-access.ts";
 import { liveMark } from "../live/parts.ts";
 import { momentWithDate } from "../parts.ts";
@@ -10,7 +11,7 @@ import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
 import { menuCounts } from "./menu-counts.ts";
 import { hasFinishedFirstSteps } from "../store/first-steps.ts";
 import { homeOf, SIGN_OUT_EVERYWHERE_PATH } from "../sign-in/session-cookie.ts";
-import { BRAND_MARK } from "./icon.ts";
+import { BRAND_MARK } from "../assets.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import type { ListUpdates, PortalContext, View } from "../view.ts";
 
@@ -28,14 +29,10 @@ export function headerBar(context: PortalContext, view: View, listUpdates: ListU
   </header>`;
 }
 
-export function signedOutBar(): Html {
+/** The bar of a page without a session, or in a separate file: only a name. */
+export function plainBar(name: Text): Html {
   return html`<header class="bar">
-    ${BRAND_MARK}<strong>${FRAME_TEXTS.portal}</strong><span class="test">${FRAME_TEXTS.test}</span>
-  </header>`;
-}
-export function savedBar(store: string): Html {
-  return html`<header class="bar">
-    ${BRAND_MARK}<strong>${store}</strong><span class="test">${FRAME_TEXTS.test}</span>
+    ${BRAND_MARK}<strong>${name}</strong><span class="test">${FRAME_TEXTS.test}</span>
   </header>`;
 }
 
@@ -67,12 +64,12 @@ type MenuPage = (typeof MENU_PAGES)[number];
 
 const MENU_PAGES = [
   "overview",
-  "connect",
   "checkouts",
   "webhooks",
   "requests",
   "catalog",
   "keys",
+  "connect",
   "settings",
   "clock",
   "faults",
@@ -82,19 +79,11 @@ const MENU_PAGES = [
 
 /** The entries of the menu; the page that connects the store is first until all first steps are done. */
 function menuEntries(view: View, isDone: boolean): readonly (readonly [page: MenuPage, words: Words])[] {
-  const mayOpen = (name: MenuPage): boolean => view.may("GET", storePath(view, `/${name}`));
-  const otherPages = MENU_PAGES.filter(
-    (name) => name !== "overview" && name !== "connect" && mayOpen(name),
-  ).map((name) => [name, FRAME_TEXTS[name]] as const);
-  if (!mayOpen("connect")) return [["overview", FRAME_TEXTS.overview], ...otherPages];
-  if (!isDone) return [["connect", FRAME_TEXTS.start], ...otherPages];
-  const connectIndex = otherPages.findIndex(([name]) => name === "keys") + 1;
-  return [
-    ["overview", FRAME_TEXTS.overview],
-    ...otherPages.slice(0, connectIndex),
-    ["connect", FRAME_TEXTS.connect],
-    ...otherPages.slice(connectIndex),
-  ];
+  const pages = MENU_PAGES.filter((name) => view.may("GET", storePath(view, `/${name}`)));
+  const entries = pages.map((name) => [name, FRAME_TEXTS[name]] as const);
+  if (isDone || !pages.includes("connect")) return entries;
+  const otherEntries = entries.filter(([name]) => name !== "overview" && name !== "connect");
+  return [["connect", FRAME_TEXTS.start], ...otherEntries];
 }
 
 const GROUP_STARTS: ReadonlySet<string> = new Set(["catalog", "launch"]);
@@ -135,12 +124,11 @@ function storesMenu({ store }: PortalContext, view: View): Html {
 const MAX_STORES = 20;
 
 /** The store's time; with the day, if it is not real time. */
-function clockLink({ store, world }: PortalContext, view: View): Html {
-  const storeClock = store.clocks.of(view.storeId);
-  const at = storeClock === undefined ? world.now() : storeNow(storeClock, world.now());
+function clockLink(context: PortalContext, view: View): Html {
+  const storeClock = context.store.clocks.of(view.storeId);
   const isFrozen = storeClock !== undefined && storeClock.frozenAt !== null;
   const isMoved = storeClock !== undefined && (isFrozen || storeClock.offsetMs !== 0);
-  const isoText = toIso(at);
+  const isoText = toIso(storeTime(context, view.storeId));
   const day = isMoved ? `${isoText.slice(0, 10)} ` : "";
   const runsAttribute = isFrozen ? html`` : html` data-runs`;
   return html`<a class="clock" id="clock" href="${storePath(view, "/clock")}"

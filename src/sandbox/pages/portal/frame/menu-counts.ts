@@ -12,26 +12,34 @@ type MenuCounts = {
   readonly launchCount: string;
 };
 
-const MAX_SHOWN_COUNT = 99;
+/** The largest number that is counted exactly. */
+export const MAX_COUNT = 99;
+
+/** A number as text; above `MAX_COUNT`, `99+`. */
+export function countText(count: number): string {
+  return count > MAX_COUNT ? `${MAX_COUNT}+` : String(count);
+}
 
 /** Reads the numbers of the menu by index, and counts no further than the menu shows. */
 export function menuCounts(context: PortalContext, storeId: string): MenuCounts {
-  const { store } = context;
-  const range = { before: POSITION_AFTER_ALL, limit: MAX_SHOWN_COUNT + 1 };
-  const noFilter = { storeId, object: null, paymentMethod: null, orderId: null };
-  const [createdCount, pendingCount] = (["created", "pending"] as const).map(
-    (status) => store.checkoutLists.newest({ ...noFilter, status }, range).length,
-  );
-  const openTotal = (createdCount ?? 0) + (pendingCount ?? 0);
-  const failingEndpoints = store.endpoints.of(storeId).filter(isFailing);
+  const failingEndpoints = context.store.endpoints.of(storeId).filter(isFailing);
   const judgement = judgeStore(context, storeId);
   const items = judgement.ok ? judgement.value.checklist.items : [];
   const passedItems = items.filter(({ status }) => status === "pass");
   return {
-    openCount: openTotal > MAX_SHOWN_COUNT ? `${MAX_SHOWN_COUNT}+` : String(openTotal),
+    openCount: countText(openPositions(context, storeId).length),
     failingCount: failingEndpoints.length,
     launchCount: `${passedItems.length}/${items.length}`,
   };
+}
+
+/** The positions of the newest checkouts in each status in which a checkout can still be paid. */
+export function openPositions({ store }: PortalContext, storeId: string): readonly number[] {
+  const filter = { storeId, object: null, paymentMethod: null, orderId: null };
+  const range = { before: POSITION_AFTER_ALL, limit: MAX_COUNT + 1 };
+  return (["created", "pending"] as const).flatMap((status) =>
+    store.checkoutLists.newest({ ...filter, status }, range),
+  );
 }
 
 export function hasFailingEndpoint({ store }: Pick<PortalContext, "store">, storeId: string): boolean {

@@ -38,7 +38,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
   ];
   const main = html`<p class="hint">${LAUNCH_TEXTS.assumptionsHint}</p>
     ${calibrationNotice(record, context)}
-    ${table(LAUNCH_TEXTS.assumptions, usedAssumptions, rowOf, { noRows })}
+    ${table({ caption: LAUNCH_TEXTS.assumptions, noRows }, usedAssumptions, rowOf)}
     <p>${linkTo(storePath(view, "/launch"), FRAME_TEXTS.launch)}</p>`;
   return accept({ title: LAUNCH_TEXTS.assumptions, main, liveTopic: "store" });
 }

@@ -7,7 +7,7 @@ import { WEBHOOK_STEP_TITLES } from "../../../../core/readiness/drills/webhook.t
 import { EVIDENCE_VALIDITY_MS } from "../../../../core/readiness/proof.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { inputField } from "../fields.ts";
-import { formWithConfirmation, storePath, typedValues } from "../forms.ts";
+import { formWithConfirmation, storePath } from "../forms.ts";
 import { ageOf, copyableText, momentWithDate, badStateBadge, table } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { COMMON_TEXTS } from "../texts.ts";
@@ -98,14 +98,14 @@ function drillResult({ drill, subject }: ReturnType<typeof lastResults>[number],
     shownSteps,
     { hasCause = shownSteps.some(({ cause }) => cause !== null) } = {},
   ) =>
-    table(html`${LAUNCH_TEXTS.drillKinds[kind]} ${subject}`, shownSteps, (step) => [
+    table({ caption: html`${LAUNCH_TEXTS.drillKinds[kind]} ${subject}` }, shownSteps, (step) => [
       [
         LAUNCH_TEXTS.step,
         html`${badStateBadge(step.passed, LAUNCH_TEXTS.ok, LAUNCH_TEXTS.drillFailed)}
         ${stepTitle(stepTitlesOf(kind), step.name)}`,
         "head",
       ],
-      [LAUNCH_TEXTS.expected, wordsOf(step.expected), "named"],
+      [COMMON_TEXTS.expected, wordsOf(step.expected), "named"],
       [COMMON_TEXTS.got, wordsOf(step.got), "named"],
       ...(hasCause ? ([[COMMON_TEXTS.cause, wordsOf(step.cause ?? "")]] as const) : []),
     ]);
@@ -113,7 +113,7 @@ function drillResult({ drill, subject }: ReturnType<typeof lastResults>[number],
   return html`<details class="result">
     <summary>
       ${badStateBadge(passed, LAUNCH_TEXTS.drillPassed, LAUNCH_TEXTS.drillFailed)}
-      ${subject === "" ? LAUNCH_TEXTS.drillKinds[kind] : html`<span title="${subject}">${removeScheme(subject)}</span>`}${COLON}${passedText}
+      ${subject === "" ? LAUNCH_TEXTS.drillKinds[kind] : html`<span title="${subject}">${subject.replace(/^https?:\/\//, "")}</span>`}${COLON}${passedText}
       · ${ageOf(at, now)}
     </summary>
     ${
@@ -152,15 +152,12 @@ function failedSteps(kind: DrillKind, failedList: readonly DrillStep[], renderSt
   ${singleSteps.length === 0 ? "" : renderSteps(singleSteps)}`;
 }
 
-function removeScheme(url: string): string {
-  return url.replace(/^https?:\/\//, "");
-}
-
 function waiveForm(view: View, kind: DrillKind): Html {
-  const action = storePath(view, "/launch/waivers");
-  const fields = { drill: kind };
-  const typedForm = typedValues(view, action, fields);
-  const content = inputField(LAUNCH_TEXTS.reason, "reason", { required: true, typedForm });
   const { waive, waiveHint, waiveNow } = LAUNCH_TEXTS;
-  return formWithConfirmation(view, [waive, waiveHint, waiveNow], { action, fields, content, style: "" });
+  return formWithConfirmation(view, [waive, waiveHint, waiveNow], {
+    action: storePath(view, "/launch/waivers"),
+    fields: { drill: kind },
+    content: (typedForm) => inputField(LAUNCH_TEXTS.reason, "reason", { required: true, typedForm }),
+    style: "",
+  });
 }

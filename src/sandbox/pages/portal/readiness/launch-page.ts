@@ -5,7 +5,7 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
 import { inputField } from "../fields.ts";
-import { actionForm, storePath, typedValues } from "../forms.ts";
+import { actionForm, storePath } from "../forms.ts";
 import { ageOf, copyableText, table, textWithMoments, linkTo } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { drillActions, drillResults, drillsIn, runningDrills } from "./drills.ts";
@@ -48,7 +48,7 @@ function explorationPart({ exploration, judgedAt }: JudgedChecklist): Html {
   const joinNames = (actions: readonly string[]): string => (actions.length === 0 ? "–" : actions.join(", "));
   return html`<section class="explored">
     <h3>${exploredText} <span class="hint">${ageOf(at, judgedAt)}</span></h3>
-    ${table(LAUNCH_TEXTS.places, places, ({ place, held, broken: brokenActions, notJudged }) => [
+    ${table({ caption: LAUNCH_TEXTS.places }, places, ({ place, held, broken: brokenActions, notJudged }) => [
       [LAUNCH_TEXTS.place, place, "head", "english"],
       [LAUNCH_TEXTS.held, String(held.length), "number"],
       [LAUNCH_TEXTS.broke, joinNames(brokenActions), "english"],
@@ -127,11 +127,10 @@ function productionPart(view: View, { production: productionFacts, now }: Readin
   const { request } = productionFacts;
   const isOpen = isGateOpen(productionFacts);
   const hasOpenRequest = isRequested(productionFacts);
-  const action = storePath(view, "/launch/production");
   const form = actionForm(view, {
-    action,
+    action: storePath(view, "/launch/production"),
     label: LAUNCH_TEXTS.request,
-    content: inputField(LAUNCH_TEXTS.requestNote, "note", { typedForm: typedValues(view, action) }),
+    content: (typedForm) => inputField(LAUNCH_TEXTS.requestNote, "note", { typedForm }),
     style: "primary",
   });
   const formOrHint = hasOpenRequest ? html`<p class="hint">${LAUNCH_TEXTS.withAdministrator}</p>` : form;

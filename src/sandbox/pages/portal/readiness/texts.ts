@@ -58,7 +58,6 @@ export const LAUNCH_TEXTS = {
   alsoFailed: ["Also:", "另有："],
   heldSteps: (count: number) => [`Steps that passed: ${count}`, `已通过的步骤：${count}`],
   step: ["Step", "步骤"],
-  expected: ["Expected", "预期"],
   ok: ["ok", "通过"],
   waived: ["skipped", "已跳过"],
   skippedUntil: ["until", "跳过至"],

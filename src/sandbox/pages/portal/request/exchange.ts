@@ -32,7 +32,7 @@ export function requestDetails(request: StoryRequest, checkout?: Checkout): Html
 export function differencesTable(differences: readonly RequestDifference[]): Html {
   const cell = (value: string | null): Html =>
     value === null ? html`<span class="hint">${REQUEST_TEXTS.absent}</span>` : html`<code>${value}</code>`;
-  return table(REQUEST_TEXTS.differences, differences, ({ field, first, this: thisValue }) => [
+  return table({ caption: REQUEST_TEXTS.differences }, differences, ({ field, first, this: thisValue }) => [
     [REQUEST_TEXTS.field, html`<code>${field}</code>`, "head"],
     [REQUEST_TEXTS.first, cell(first), "named"],
     [REQUEST_TEXTS.now, cell(thisValue), "named"],

@@ -1,4 +1,4 @@
-import { merchantText } from "../../shared/merchant-text.ts";
+import { merchantText } from "../../shared/layout.ts";
 import interfaceText from "../../../../../INTERFACE.md?raw";
 import { CHECKS, checkOfCode, orderedChecks } from "../../../../core/explain/checks.ts";
 import type { Explanation } from "../../../../core/explain/explanation.ts";
@@ -25,20 +25,19 @@ export async function requestPage(context: PortalContext, view: View): Promise<O
   if (!loggedRequest.ok) return loggedRequest;
   const { request, conflict, replays } = loggedRequest.value;
   const explanation = explainRequest(request, conflict, replays, translatorFor(view.language));
+  const { storeId } = view;
+  const { orderId } = request;
+  const newestCheckouts =
+    orderId === null ? [] : context.store.checkouts.ofOrder({ storeId, orderId, limit: 1 });
+  const { differences } = explanation;
+  const differencePart =
+    differences.length === 0 ? "" : section(REQUEST_TEXTS.differences, differencesTable(differences));
   const main = html`<section class="panel">
-      ${requestFacts(view, request, conflict ?? newestCheckoutOf(context, view, request.orderId))}
+      ${requestFacts(view, request, conflict ?? newestCheckouts[0])}
     </section>
-    ${explanationPart(request, explanation)} ${differencePart(explanation)}
+    ${explanationPart(request, explanation)} ${differencePart}
     ${section(REQUEST_TEXTS.exchange, requestDetails(request, conflict))}`;
   return accept({ title: REQUEST_TEXTS.requestTitle(request.method, request.path), main });
-}
-
-function newestCheckoutOf(
-  { store }: PortalContext,
-  { storeId }: View,
-  orderId: string | null,
-): Checkout | undefined {
-  return orderId === null ? undefined : store.checkouts.ofOrder({ storeId, orderId, limit: 1 })[0];
 }
 
 function requestFacts(view: View, request: StoryRequest, checkout: Checkout | undefined): Html {
@@ -54,7 +53,7 @@ function requestFacts(view: View, request: StoryRequest, checkout: Checkout | un
     [
       COMMON_TEXTS.status,
       html`${answerBadge(status)} ${code === null ? "" : html`<code>${code}</code>`}
-        <span class="hint">${REQUEST_TEXTS.durationOf(durationMs.toFixed(1))}</span>`,
+        <span class="hint">${COMMON_TEXTS.took(durationMs.toFixed(1))}</span>`,
     ],
     orderId === null ? null : [COMMON_TEXTS.order, linkTo(page, merchantText(orderId))],
     key === null ? null : ["Idempotency-Key", copyableText(key)],
@@ -76,7 +75,7 @@ function explanationPart(
     <p>${summary}</p>
     ${factList([
       field === null ? null : [REQUEST_TEXTS.field, html`<code>${field}</code>`],
-      expected === null ? null : [REQUEST_TEXTS.expected, expected],
+      expected === null ? null : [COMMON_TEXTS.expected, expected],
       received === null ? null : [COMMON_TEXTS.got, html`<code>${received}</code>`],
       rule === null
         ? null
@@ -123,11 +122,6 @@ function checksFigure(method: string, code: ErrorCode | null): Html {
       })}
     </ol>
   </figure>`;
-}
-
-function differencePart({ differences }: Explanation): Html {
-  if (differences.length === 0) return html``;
-  return section(REQUEST_TEXTS.differences, differencesTable(differences));
 }
 
 /** The text of a rule, quoted from the interface in English, or of a decision. */

@@ -1,5 +1,5 @@
+import { merchantText } from "../../shared/layout.ts";
 import { COLON } from "../../../../core/language.ts";
-import { merchantText } from "../../shared/merchant-text.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { parseStatuses } from "../../../../core/request/statuses.ts";
 import type { LoggedRequest } from "../../../../core/request/logged-request.ts";

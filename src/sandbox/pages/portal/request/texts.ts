@@ -39,7 +39,6 @@ export const REQUEST_TEXTS = {
   passed: ["passed", "通过"],
   refusedHere: ["refused here", "在此被拒绝"],
   notReached: ["not reached", "未检查"],
-  expected: ["Expected", "预期"],
   rule: ["Rule of the interface", "接口规则"],
   ruleNumber: (number: number) => [`interface ${number}`, `第 ${number} 条`],
   decisionNumber: (number: number) => [`decision ${number}`, `约定 ${number}`],
@@ -49,6 +48,5 @@ export const REQUEST_TEXTS = {
   now: ["This request", "本次请求"],
   absent: ["missing", "缺失"],
   exchange: ["Request and answer", "请求与响应"],
-  durationOf: (milliseconds: string) => [`${milliseconds} ms`, `${milliseconds} 毫秒`],
   requestTitle: (method: string, path: string) => [`${method} ${path}`, `${method} ${path}`],
 } satisfies Texts;

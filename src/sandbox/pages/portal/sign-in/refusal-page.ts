@@ -62,14 +62,11 @@ function signInRefusal(
   const { path } = splitTarget(request.target);
   const role = roleOfPath(path);
   const nextAddress = request.method === "POST" ? (readNextAddress(portal, request) ?? null) : request.target;
-  const content = isSignIn ? signInPage(role, { nextAddress, refusal }) : refusalContent(refusal, html``);
+  const content = isSignIn ? signInPage(role, nextAddress, refusal) : refusalContent(refusal, html``);
   // A browser that followed a link on another site did not send the cookie, but sends it when the page reloads itself.
-  const shouldReload = refusal.code === "credential_missing" && isNavigation(request) && isCrossSite(request);
+  const isCrossSite = headerLines(request, "sec-fetch-site").join() === "cross-site";
+  const shouldReload = refusal.code === "credential_missing" && isNavigation(request) && isCrossSite;
   return refusalAnswer(refusalContext, refusal, signedOutPage(role, content, { shouldReload }));
-}
-
-function isCrossSite(request: HttpRequest): boolean {
-  return headerLines(request, "sec-fetch-site").join() === "cross-site";
 }
 
 /** Whether a request loads a page in a browser; old browsers send no `Sec-Fetch-Mode`. */

@@ -2,19 +2,13 @@ import { accept, type Refusal } from "../../../../core/outcome.ts";
 import { removeKey } from "../../../../core/portal/path.ts";
 import { requireOwnPage } from "../../../../web/guard.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { parseForm } from "../../../../web/page.ts";
+import { pageResponse, parseForm } from "../../../../web/page.ts";
 import type { Answer } from "../../../answer.ts";
 import type { AreaRequest } from "../../../area.ts";
 import type { PortalAccess, PortalRole } from "../../../runtime/portal-access.ts";
 import { copyableText } from "../parts.ts";
-import {
-  actionRoute,
-  portalRoute,
-  publicPageRoute,
-  requireOwnForm,
-  redirectTo,
-  type PortalRoute,
-} from "../route.ts";
+import { signedOutPage } from "../frame.ts";
+import { actionRoute, portalRoute, requireOwnForm, redirectTo, type PortalRoute } from "../route.ts";
 import {
   sessionStartCookie,
   sessionEndCookie,
@@ -23,47 +17,44 @@ import {
   SIGN_OUT_EVERYWHERE_PATH,
 } from "./session-cookie.ts";
 import { FRAME_TEXTS } from "../texts.ts";
-import type { PageContent, PortalContext, Viewer } from "../view.ts";
+import { viewOf, type PageContent, type PortalContext, type Viewer } from "../view.ts";
+
+const ROLES = ["merchant", "administrator"] as const;
 
 export const SIGN_IN_ROUTES: readonly PortalRoute[] = [
-  publicPageRoute("/portal/sign-in", (view) => signInPage("merchant", { nextAddress: view.query.get("to") })),
-  publicPageRoute("/portal/admin/sign-in", (view) =>
-    signInPage("administrator", { nextAddress: view.query.get("to") }),
-  ),
-  signInRoute("merchant"),
-  signInRoute("administrator"),
-  signOutRoute("merchant"),
-  signOutRoute("administrator"),
+  ...ROLES.map(signInPageRoute),
+  ...ROLES.map(signInRoute),
+  ...ROLES.map(signOutRoute),
   actionRoute(SIGN_OUT_EVERYWHERE_PATH, {
     operation: "endPortalSessions",
     nextAddress: () => `${homeOf("merchant")}/sign-in`,
   }),
-  preferencesRoute("merchant"),
-  preferencesRoute("administrator"),
+  ...ROLES.map(preferencesRoute),
 ];
 
-/** The sign-in page, which is also shown without a session and after a wrong code. */
-export function signInPage(
-  role: PortalRole,
-  {
-    nextAddress,
-    refusal,
-  }: {
-    /** The page to show after the sign-in. */
-    readonly nextAddress: string | null;
-    readonly refusal?: Refusal | undefined;
+const { signIn, signInHint, code, signInAdmin, signInAdminHint, adminToken } = FRAME_TEXTS;
+const FORMS = {
+  merchant: { title: signIn, hint: signInHint, label: code, name: "code", type: "text" },
+  administrator: {
+    title: signInAdmin,
+    hint: signInAdminHint,
+    label: adminToken,
+    name: "admin_token",
+    type: "password",
   },
-): PageContent {
-  const [title, hint, label, name, type] =
-    role === "merchant"
-      ? ([FRAME_TEXTS.signIn, FRAME_TEXTS.signInHint, FRAME_TEXTS.code, "code", "text"] as const)
-      : ([
-          FRAME_TEXTS.signInAdmin,
-          FRAME_TEXTS.signInAdminHint,
-          FRAME_TEXTS.adminToken,
-          "admin_token",
-          "password",
-        ] as const);
+} as const;
+
+function signInPageRoute(role: PortalRole): PortalRoute {
+  return portalRoute({ path: `${homeOf(role)}/sign-in`, minRole: null }, (context, call) => {
+    const { language, query } = viewOf(context, call);
+    const markup = signedOutPage(role, signInPage(role, query.get("to")));
+    return accept({ ...pageResponse({ status: 200, markup, language }, call.requestId), isUnlogged: true });
+  });
+}
+
+/** The sign-in page, which is also shown without a session and after a wrong code. It leads to `nextAddress`. */
+export function signInPage(role: PortalRole, nextAddress: string | null, refusal?: Refusal): PageContent {
+  const { title, hint, label, name, type } = FORMS[role];
   const main = html`${refusalNotice(role, refusal)}
     <p>${hint}</p>
     ${role === "merchant" ? html`<p>${copyableText("checkout open")}</p>` : ""}
@@ -99,9 +90,11 @@ function signInRoute(role: PortalRole): PortalRoute {
       const fields = parseForm(call.request);
       if (!fields.ok) return fields;
       const currentSession = sessionOf(portal, call.request, role);
+      // A code may be pasted as the whole link.
+      const pastedCode = (fields.value.get("code") ?? "").trim().replace(/^.*#t=/, "");
       const session =
         role === "merchant"
-          ? await portal.signInByCode(parseCode(fields.value.get("code") ?? ""), currentSession)
+          ? await portal.signInByCode(pastedCode, currentSession)
           : portal.signInByToken((fields.value.get("admin_token") ?? "").trim(), currentSession);
       if (!session.ok) return session;
       const answer = redirectTo(call, parsePortalPath(portal, fields.value.get("to")) ?? homeOf(role));
@@ -111,10 +104,6 @@ function signInRoute(role: PortalRole): PortalRoute {
       });
     },
   );
-}
-
-function parseCode(text: string): string {
-  return text.trim().replace(/^.*#t=/, "");
 }
 
 function signOutRoute(role: PortalRole): PortalRoute {

@@ -3,8 +3,16 @@ import { PAYMENT_METHODS } from "../../../../core/checkout/checkout.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { displayText } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { selectField, inputField, suggestions, checkbox, filledFields, parseAmount } from "../fields.ts";
-import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
+import {
+  selectField,
+  inputField,
+  suggestions,
+  checkbox,
+  filledFields,
+  parseAmount,
+  type TypedForm,
+} from "../fields.ts";
+import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
 import { amountHtml, noItems, table, type TableRow } from "../parts.ts";
 import type { PageContent, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
@@ -17,7 +25,9 @@ export function catalogPage(view: View, { prices, capabilities }: AnswerOf<"stor
     TEXTS.none,
     "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
   );
-  const list = table(FRAME_TEXTS.catalog, prices, (price) => priceRow(view, price, activeNames), { noRows });
+  const list = table({ caption: FRAME_TEXTS.catalog, noRows }, prices, (price) =>
+    priceRow(view, price, activeNames),
+  );
   const main = html`${list} ${addForm(view, capabilities)}`;
   return { title: FRAME_TEXTS.catalog, main, liveTopic: "store" };
 }
@@ -62,30 +72,25 @@ function stateOf({ retired, approved }: Price): Html {
     : html`<span class="badge warn">${COMMON_TEXTS.notApproved}</span>`;
 }
 
-function addForm(
-  view: View,
-  capabilities: readonly { readonly kind: string; readonly name: string }[],
-): Html {
-  const currencies = capabilities.filter(({ kind }) => kind === "currency").map(({ name }) => name);
+function addForm(view: View, capabilities: AnswerOf<"storeSummary">["capabilities"]): Html {
   const action = storePath(view, "/catalog");
   if (!view.may("POST", action)) return html``;
-  const typedForm = typedValues(view, action);
-  const content = html`<div class="fields">
-    ${inputField(TEXTS.priceId, "price_id", { required: true, hint: TEXTS.idHint(MAX_SUBJECT_LENGTH), typedForm })}
-    ${inputField(COMMON_TEXTS.amountMinor, "amount_minor", { required: true, numeric: true, hint: TEXTS.amountHint, typedForm })}
-    ${inputField(TEXTS.currency, "currency", { required: true, hint: TEXTS.currencyHint, list: "currencies", typedForm })}
-    ${selectField(
-      COMMON_TEXTS.paymentMethod,
-      "payment_method",
-      PAYMENT_METHODS.map((method) => [method, method]),
-      typedForm,
-    )}
-    ${inputField(TEXTS.description, "description", { hint: TEXTS.optional, typedForm })}
-    ${checkbox(TEXTS.approvedNow, "approved", { checked: true, typedForm })}
-  </div>`;
+  const currencies = capabilities.filter(({ kind }) => kind === "currency").map(({ name }) => name);
   return html`<section class="panel">
     <h2>${TEXTS.add}</h2>
     ${suggestions("currencies", currencies)}
-    ${actionForm(view, { action, label: TEXTS.addNow, content, style: "primary" })}
+    ${actionForm(view, { action, label: TEXTS.addNow, content: priceFields, style: "primary" })}
   </section>`;
+}
+
+function priceFields(typedForm: TypedForm): Html {
+  const methods = PAYMENT_METHODS.map((method) => [method, method] as const);
+  return html`<div class="fields">
+    ${inputField(TEXTS.priceId, "price_id", { required: true, hint: TEXTS.idHint(MAX_SUBJECT_LENGTH), typedForm })}
+    ${inputField(COMMON_TEXTS.amountMinor, "amount_minor", { required: true, numeric: true, hint: TEXTS.amountHint, typedForm })}
+    ${inputField(TEXTS.currency, "currency", { required: true, hint: TEXTS.currencyHint, list: "currencies", typedForm })}
+    ${selectField(COMMON_TEXTS.paymentMethod, "payment_method", methods, typedForm)}
+    ${inputField(TEXTS.description, "description", { hint: TEXTS.optional, typedForm })}
+    ${checkbox(TEXTS.approvedNow, "approved", { checked: true, typedForm })}
+  </div>`;
 }

@@ -5,7 +5,7 @@ import { actionForm, storePath } from "../forms.ts";
 import { copyableText, factList, keepLineBreaks } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { FIRST_STEPS, finishedFirstSteps, hasFinishedFirstSteps, type FirstStep } from "./first-steps.ts";
-import { SNIPPETS, snippetsOf } from "./snippets.ts";
+import { SNIPPETS } from "./snippets.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { CONNECT_TEXTS as TEXTS } from "./texts.ts";
 
@@ -44,6 +44,12 @@ function accessPanel({ description }: PortalContext, view: View, lastFours: read
       action: storePath(view, "/connect/secret"),
       label: TEXTS.showSecret,
     })}`;
+  const assignments = Object.entries({
+    CHECKOUT_BASE_URL: description.baseUrl,
+    CHECKOUT_STORE_ID: view.storeId,
+    CHECKOUT_API_KEY: "svc_test_…",
+    CHECKOUT_SIGNING_SECRET: "whsec_…",
+  }).map(([name, value]) => assignmentCommand(name, value, "sh"));
   return html`<section class="panel">
     <h2>${TEXTS.access}</h2>
     ${factList([
@@ -53,22 +59,13 @@ function accessPanel({ description }: PortalContext, view: View, lastFours: read
       [COMMON_TEXTS.signingSecret, html`<div class="row">${secret}</div>`],
     ])}
     <h3>${TEXTS.variables}</h3>
-    ${codeBlock(
-      [
-        ["CHECKOUT_BASE_URL", description.baseUrl] as const,
-        ["CHECKOUT_STORE_ID", view.storeId] as const,
-        ["CHECKOUT_API_KEY", "svc_test_…"] as const,
-        ["CHECKOUT_SIGNING_SECRET", "whsec_…"] as const,
-      ]
-        .map(([name, value]) => assignmentCommand(name, value, "sh"))
-        .join("\n"),
-    )}
+    ${codeBlock(assignments.join("\n"))}
     <p class="hint">${TEXTS.variablesHint}</p>
   </section>`;
 }
 
 function codePanel(view: View): Html {
-  const chosenSnippet = snippetsOf(view.query.get("in"));
+  const chosenSnippet = SNIPPETS.find(({ id }) => id === view.query.get("in")) ?? SNIPPETS[0];
   const tabs = SNIPPETS.map(({ id, name }) => {
     const currentMark = id === chosenSnippet.id ? html` aria-current="true"` : html``;
     return html`<li><a href="${storePath(view, "/connect")}?in=${id}#code" ${currentMark}>${name}</a></li>`;

@@ -23,11 +23,7 @@ export const MAX_PENDING_ITEMS = 100;
 const MAX_ENDPOINTS = 20;
 
 /** The items of a store that are due by a time on its clock: at most `MAX_PENDING_ITEMS`. */
-export function dueItemsUntil(
-  { store }: Pick<PortalContext, "store">,
-  storeId: string,
-  { until }: { readonly until: number },
-): PendingItems {
+export function dueItemsUntil({ store }: PortalContext, storeId: string, until: number): PendingItems {
   const limit = MAX_PENDING_ITEMS;
   const checkouts = store.settlements.dueBy(storeId, until, limit);
   const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");

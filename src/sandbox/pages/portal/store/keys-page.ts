@@ -1,8 +1,8 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { SCOPES } from "../../../../core/credential.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { refusalText, checkbox } from "../fields.ts";
-import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
+import { refusalText, checkbox, type TypedForm } from "../fields.ts";
+import { creationPanel, formWithConfirmation, storePath } from "../forms.ts";
 import { momentWithDate, noItems, table, type TableRow } from "../parts.ts";
 import type { PageContent, View } from "../view.ts";
 import { revealedSecret } from "./connect-page.ts";
@@ -14,9 +14,10 @@ type Key = AnswerOf<"listKeys">["keys"][number];
 /** The API keys of a store. A key is shown once, when it is created. */
 export function keysPage(view: View, { keys }: AnswerOf<"listKeys">): PageContent {
   const activeCount = keys.filter(({ revokedAt }) => revokedAt === null).length;
-  const list = table(FRAME_TEXTS.keys, keys, (key) => keyRow(view, key, { isLast: activeCount === 1 }), {
-    noRows: noItems(TEXTS.none, "checkout keys create"),
-  });
+  const noRows = noItems(TEXTS.none, "checkout keys create");
+  const list = table({ caption: FRAME_TEXTS.keys, noRows }, keys, (key) =>
+    keyRow(view, key, { isLast: activeCount === 1 }),
+  );
   const main = html`${revealedSecret(view)} ${list} ${createForm(view)}`;
   return { title: FRAME_TEXTS.keys, main, liveTopic: "store" };
 }
@@ -46,16 +47,14 @@ function keyRow(view: View, key: Key, { isLast }: { readonly isLast: boolean }):
 }
 
 function createForm(view: View): Html {
-  const action = storePath(view, "/keys");
-  const typedForm = typedValues(view, action);
-  const content = html`<fieldset class="ticks">
+  const form = { action: storePath(view, "/keys"), label: TEXTS.createNow, content: scopeFields };
+  return creationPanel(view, [TEXTS.create, TEXTS.createHint], form);
+}
+
+function scopeFields(typedForm: TypedForm): Html {
+  return html`<fieldset class="ticks">
     <legend>${TEXTS.scopes}</legend>
     ${refusalText("scopes", typedForm)}
     ${SCOPES.map((scope) => checkbox(scope, scope, { checked: true, typedForm }))}
   </fieldset>`;
-  return html`<section class="panel">
-    <h2>${TEXTS.create}</h2>
-    <p class="hint">${TEXTS.createHint}</p>
-    ${actionForm(view, { action, label: TEXTS.createNow, content, style: "primary" })}
-  </section>`;
 }

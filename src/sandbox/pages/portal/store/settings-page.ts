@@ -5,8 +5,8 @@ import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { NO_VALUE_TEXT } from "../../../../core/config/setting-kinds.ts";
 import { servedSettingTexts } from "../../../../core/config/settings.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { inputField, filledFields } from "../fields.ts";
-import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
+import { inputField, filledFields, type TypedForm } from "../fields.ts";
+import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
 import { copyableText, noItems, factList, badStateBadge, section, table } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
@@ -44,34 +44,31 @@ function namesPanel({ merchant, store, dialect }: Summary): Html {
 }
 
 function originsSection(view: View, { returnOrigins }: Summary): Html {
-  const noOriginsNotice = noItems(TEXTS.noOrigins, "checkout return-origins add http://localhost:3000");
-  const list = table(
-    TEXTS.origins,
-    returnOrigins,
-    ({ origin, path }) => {
-      const question = [COMMON_TEXTS.remove, TEXTS.removeQuestion(origin), TEXTS.removeNow] as const;
-      const removePath = storePath(view, "/settings/return-origins/remove");
-      const removeForm = formWithConfirmation(view, question, { action: removePath, fields: { origin } });
-      return [
-        [TEXTS.origin, html`<code>${origin}</code>`, "head"],
-        [COMMON_TEXTS.path, html`<code>${path}</code>`],
-        [COMMON_TEXTS.act, removeForm],
-      ];
-    },
-    { noRows: noOriginsNotice },
-  );
+  const noRows = noItems(TEXTS.noOrigins, "checkout return-origins add http://localhost:3000");
+  const list = table({ caption: TEXTS.origins, noRows }, returnOrigins, ({ origin, path }) => {
+    const question = [COMMON_TEXTS.remove, TEXTS.removeQuestion(origin), TEXTS.removeNow] as const;
+    const removePath = storePath(view, "/settings/return-origins/remove");
+    const removeForm = formWithConfirmation(view, question, { action: removePath, fields: { origin } });
+    return [
+      [TEXTS.origin, html`<code>${origin}</code>`, "head"],
+      [COMMON_TEXTS.path, html`<code>${path}</code>`],
+      [COMMON_TEXTS.act, removeForm],
+    ];
+  });
   const action = storePath(view, "/settings/return-origins");
-  const typedForm = typedValues(view, action);
-  const content = html`<div class="fields">
-    ${inputField(TEXTS.origin, "origin", { required: true, placeholder: "https://shop.example", typedForm })}
-    ${inputField(COMMON_TEXTS.path, "path", { placeholder: "/", hint: TEXTS.pathHint, typedForm })}
-  </div>`;
   return html`<section>
     <h2>${TEXTS.origins}</h2>
     <p class="hint">${TEXTS.originsHint}</p>
     ${list}
-    ${view.may("POST", action) ? html`<div class="panel">${actionForm(view, { action, label: TEXTS.add, content })}</div>` : ""}
+    ${view.may("POST", action) ? html`<div class="panel">${actionForm(view, { action, label: TEXTS.add, content: originFields })}</div>` : ""}
   </section>`;
+}
+
+function originFields(typedForm: TypedForm): Html {
+  return html`<div class="fields">
+    ${inputField(TEXTS.origin, "origin", { required: true, placeholder: "https://shop.example", typedForm })}
+    ${inputField(COMMON_TEXTS.path, "path", { placeholder: "/", hint: TEXTS.pathHint, typedForm })}
+  </div>`;
 }
 
 function capabilitiesPanel({ capabilities: capabilityRows }: Summary): Html {
@@ -97,11 +94,15 @@ function capabilitiesPanel({ capabilities: capabilityRows }: Summary): Html {
 
 function servedSettings({ description }: PortalContext): Html {
   const { version, dataDir, pid, settings } = description;
-  const list = table(TEXTS.served, servedSettingTexts(settings), ({ option, text, isDefault }) => [
-    [TEXTS.option, html`<code>${option}</code>`, "head"],
-    [TEXTS.value, text === NO_VALUE_TEXT ? TEXTS.noValue : html`<code>${text}</code>`],
-    [COMMON_TEXTS.note, isDefault ? "" : html`<span class="badge">${TEXTS.changed}</span>`],
-  ]);
+  const list = table(
+    { caption: TEXTS.served },
+    servedSettingTexts(settings),
+    ({ option, text, isDefault }) => [
+      [TEXTS.option, html`<code>${option}</code>`, "head"],
+      [TEXTS.value, text === NO_VALUE_TEXT ? TEXTS.noValue : html`<code>${text}</code>`],
+      [COMMON_TEXTS.note, isDefault ? "" : html`<span class="badge">${TEXTS.changed}</span>`],
+    ],
+  );
   const hint = html`<p class="hint">${TEXTS.servedHint(version, String(pid), dataDir)}</p>`;
   return section(TEXTS.served, hint, list);
 }

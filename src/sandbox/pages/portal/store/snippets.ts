@@ -10,27 +10,13 @@ import verifyPhp from "./snippets/verify.php?raw";
 import verifyPython from "./snippets/verify.py?raw";
 
 /** Code in one language that creates an order and verifies a webhook. Tests run each of these files unchanged. */
-export type Snippets = {
-  /** The name of the tab in the address. */
-  readonly id: string;
-  readonly name: string;
-  readonly create: string;
-  readonly verify: string;
-};
+export type Snippets = (typeof SNIPPETS)[number];
 
-/** The default tab. */
-const CLI_SNIPPETS: Snippets = { id: "cli", name: "CLI", create: createCli, verify: verifyCli };
-
-/** The snippets of all languages, in the order of their tabs. */
-export const SNIPPETS: readonly Snippets[] = [
-  CLI_SNIPPETS,
+/** The snippets of all languages, in the order of their tabs; `id` is the name of the tab in the address. */
+export const SNIPPETS = [
+  { id: "cli", name: "CLI", create: createCli, verify: verifyCli },
   { id: "curl", name: "curl", create: createCurl, verify: verifyCurl },
   { id: "node", name: "Node", create: createNode, verify: verifyNode },
   { id: "python", name: "Python", create: createPython, verify: verifyPython },
   { id: "php", name: "PHP", create: createPhp, verify: verifyPhp },
-];
-
-/** The snippets of a tab; the snippets of the default tab if there is no such tab. */
-export function snippetsOf(id: string | null): Snippets {
-  return SNIPPETS.find((snippet) => snippet.id === id) ?? CLI_SNIPPETS;
-}
+] as const;

@@ -66,7 +66,7 @@ function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Fa
   const { url, address, milliseconds, finishedAt, status, error, nextAt } = attempt;
   const cause = likelyCause(attempt) ?? falseSuccessCause(attempt);
   const fault = attempt.fault ?? deliveryFault?.action ?? null;
-  const durationText = milliseconds === null ? "" : html` ${WEBHOOK_TEXTS.took(milliseconds)}`;
+  const durationText = milliseconds === null ? "" : html` ${COMMON_TEXTS.took(milliseconds)}`;
   const result =
     finishedAt === null
       ? html`${WEBHOOK_TEXTS.underWay}`
@@ -79,7 +79,7 @@ function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Fa
     [COMMON_TEXTS.answer, result],
     attempt.madeBy === null ? null : [WEBHOOK_TEXTS.causeOf, knownText(WEBHOOK_TEXTS.causes, attempt.madeBy)],
     fault === null ? null : [COMMON_TEXTS.fault, fault],
-    cause && [WEBHOOK_TEXTS.cause, html`${cause.cause}`],
+    cause && [COMMON_TEXTS.cause, html`${cause.cause}`],
     cause && [COMMON_TEXTS.help, copyableText(fillInIds(cause.next, delivery))],
     finishedAt === null || (nextAt === null && endText === "") ? null : [WEBHOOK_TEXTS.next, next],
   ];

@@ -1,75 +1,42 @@
-import { merchantText } from "../../shared/merchant-text.ts";
-import { decodeRequest } from "../../../../core/control/operations.ts";
+import { orderIdInBody } from "../../../../core/checkout/event.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { refuseFact } from "../../../../core/refusals.ts";
-import { printableLiteral } from "../../../../core/text.ts";
-import { orderIdInBody } from "../../../../core/checkout/event.ts";
-import { EVENT_TYPES } from "../../../../core/checkout/event-types.ts";
-import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
+import type { Delivery } from "../../../../store/webhook/deliveries.ts";
+import type { LastAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { storePath, testOrderForm } from "../forms.ts";
-import { listPage, PAGE_SIZE } from "../list.ts";
 import { storeTime } from "../../../with-store.ts";
-import { answerBadge, noItems, linkTo, table, listTime, type TableRow } from "../parts.ts";
+import { merchantText } from "../../shared/layout.ts";
+import { actionForm, storePath } from "../forms.ts";
+import {
+  answerBadge,
+  copyableText,
+  factList,
+  linkTo,
+  listTime,
+  momentWithDate,
+  table,
+  type TableRow,
+} from "../parts.ts";
+import { COMMON_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
-import { COMMON_TEXTS, FRAME_TEXTS } from "../texts.ts";
+import { attemptDetails } from "./attempt-parts.ts";
+import { endpointPath } from "./endpoint-parts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
-
-type ListContext = Pick<PortalContext, "store" | "world">;
-
-/** The page of deliveries with its filters; `wrap` adds the rest of the page. Refuses invalid filters and positions. */
-export function deliveriesPage(
-  context: ListContext,
-  view: View,
-  wrap: (list: Html) => Html,
-): Promise<Outcome<PageContent>> {
-  const knownEndpoints = context.store.endpoints.of(view.storeId).map(({ id, url }) => [id, url] as const);
-  return listPage<Delivery>(view, {
-    title: FRAME_TEXTS.webhooks,
-    liveTopic: "writes",
-    path: "/webhooks",
-    caption: WEBHOOK_TEXTS.deliveries,
-    style: "deliveries",
-    filters: {
-      // A removed endpoint is no option, but its id in the address still selects its deliveries.
-      endpoint: { label: COMMON_TEXTS.endpoint, options: knownEndpoints },
-      state: { label: COMMON_TEXTS.state, options: Object.entries(WEBHOOK_TEXTS.states) },
-      type: { label: COMMON_TEXTS.eventType, options: EVENT_TYPES },
-    },
-    columns: deliveryRow(context, view, view.query.has("endpoint")),
-    read: ({ endpoint, before, state, type }) => {
-      const { deliveries } = context.store;
-      const check = decodeRequest("listDeliveries", { state });
-      if (!check.ok) return check;
-      const typeCheck = decodeRequest("listEvents", { type });
-      if (!typeCheck.ok) return typeCheck;
-      if (before !== undefined && deliveries.find(before)?.storeId !== view.storeId)
-        return refuseFact("no_delivery_before", { delivery: printableLiteral(before) });
-      const filter = { endpointId: endpoint, state: check.value.state, type };
-      const page = { ...filter, storeId: view.storeId, before, limit: PAGE_SIZE };
-      const { deliveries: items, nextBefore: next } = deliveries.page(page);
-      return accept({ items, next });
-    },
-    noRows: noItems(WEBHOOK_TEXTS.noDeliveries, "checkout trigger order.succeeded", testOrderForm(view)),
-    wrap,
-  });
-}
 
 /** `hasOneTarget`: whether all deliveries go to one endpoint, which the page shows elsewhere. */
 export function deliveryTable(
-  context: ListContext,
+  context: PortalContext,
   view: View,
   { deliveries, hasOneTarget }: { readonly deliveries: readonly Delivery[]; readonly hasOneTarget: boolean },
 ): Html {
-  const shownTable = table(WEBHOOK_TEXTS.deliveries, deliveries, deliveryRow(context, view, hasOneTarget), {
-    isLinked: true,
-  });
-  return html`<div class="deliveries">${shownTable}</div>`;
+  const row = deliveryRow(context, view, hasOneTarget);
+  const list = table({ caption: WEBHOOK_TEXTS.deliveries, isLinked: true }, deliveries, row);
+  return html`<div class="deliveries">${list}</div>`;
 }
 
 /** The state of a delivery, with a mark that does not depend on colour; for a due delivery, its time. */
-export function deliveryStateBadge({ state, nextAt }: Pick<Delivery, "state" | "nextAt">, now: number): Html {
+function deliveryStateBadge({ state, nextAt }: Pick<Delivery, "state" | "nextAt">, now: number): Html {
   const style = { due: "pending", succeeded: "succeeded", failed: "failed", dropped: "cancelled" }[state];
   const timeText = state === "due" ? html` ${listTime(nextAt, now)}` : "";
   return html`<span class="badge ${style}">${WEBHOOK_TEXTS.states[state]}</span>${timeText}`;
@@ -82,8 +49,8 @@ export function orderLink(view: View, { checkoutId, body }: StoredEvent): Html {
 }
 
 /** Returns a function that renders a delivery as a row. */
-function deliveryRow(
-  context: ListContext,
+export function deliveryRow(
+  context: PortalContext,
   view: View,
   hasOneTarget: boolean,
 ): (delivery: Delivery) => TableRow {
@@ -111,11 +78,76 @@ function deliveryRow(
 }
 
 /** The answer to the last attempt, or a note that there is none yet. */
-function attemptResult(attempt: ReturnType<ListContext["store"]["deliveryAttempts"]["last"]>): Html {
+function attemptResult(attempt: LastAttempt | undefined): Html {
   if (attempt === undefined) return html`<span class="hint">${WEBHOOK_TEXTS.notTried}</span>`;
   const { status, error, milliseconds } = attempt;
   if (status === null && error === null) return html`<span class="hint">${WEBHOOK_TEXTS.underWay}</span>`;
   if (milliseconds === null) return answerBadge(status);
   return html`${answerBadge(status)}
-    <span class="hint">${error ?? ""} ${WEBHOOK_TEXTS.took(milliseconds)}</span>`;
+    <span class="hint">${error ?? ""} ${COMMON_TEXTS.took(milliseconds)}</span>`;
+}
+
+export async function deliveryPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
+  const { store } = context;
+  const delivery = store.deliveries.find(view.id);
+  const event = delivery && store.events.find(delivery.eventId);
+  if (delivery?.storeId !== view.storeId || event === undefined)
+    return refuseFact("no_delivery", { delivery: view.id });
+  const attempts = store.deliveryAttempts.of(delivery.id);
+  const attemptSections = attempts.map((attempt, index) => {
+    const { number, startedAt, status, finishedAt } = attempt;
+    const result = finishedAt === null ? html`${WEBHOOK_TEXTS.underWay}` : answerBadge(status);
+    const isLast = index === attempts.length - 1;
+    return html`<section class="panel try" id="try-${String(number)}">
+      <h2>
+        ${WEBHOOK_TEXTS.tryNumber(number)} ${result} <span class="hint">${momentWithDate(startedAt)}</span>
+      </h2>
+      <details ${isLast ? html`open` : ""}>
+        <summary>${WEBHOOK_TEXTS.details}</summary>
+        ${attemptDetails(context, delivery, attempt)}
+      </details>
+    </section>`;
+  });
+  const replayForm = actionForm(view, {
+    action: storePath(view, `/webhooks/events/${event.id}/replay`),
+    label: WEBHOOK_TEXTS.replay,
+    fields: { endpoint_id: delivery.endpointId },
+  });
+  const main = html`<section class="panel">
+      ${factList([
+        ["ID", copyableText(delivery.id)],
+        [COMMON_TEXTS.state, deliveryStateBadge(delivery, storeTime(context, view.storeId))],
+        [
+          COMMON_TEXTS.event,
+          html`<a href="${storePath(view, `/webhooks/events/${event.id}`)}">${event.type}</a>`,
+        ],
+        [COMMON_TEXTS.order, orderLink(view, event)],
+        [COMMON_TEXTS.endpoint, endpointLink(context, view, delivery)],
+        [WEBHOOK_TEXTS.causeOf, WEBHOOK_TEXTS.causes[delivery.cause]],
+        [COMMON_TEXTS.time, momentWithDate(delivery.createdAt)],
+        [WEBHOOK_TEXTS.next, nextAttemptHtml(context, delivery)],
+        [COMMON_TEXTS.inTerminal, copyableText(`checkout explain ${delivery.id}`)],
+      ])}
+      ${replayForm}
+    </section>
+    ${attemptSections.toReversed()}`;
+  const title = WEBHOOK_TEXTS.deliveryTitle(event.type);
+  return accept({ title, main, liveTopic: "delivery" });
+}
+
+function endpointLink({ store }: PortalContext, view: View, { endpointId }: Delivery): Html {
+  const endpoint = store.endpoints.find(endpointId);
+  if (endpoint !== undefined) return html`<a href="${endpointPath(view, endpointId)}">${endpoint.url}</a>`;
+  return html`${endpointId} <span class="hint">${WEBHOOK_TEXTS.removed}</span>`;
+}
+
+/** The time of the next attempt, and why it may be delayed; for a settled delivery, why there is no next attempt. */
+function nextAttemptHtml({ store, leases }: PortalContext, delivery: Delivery): Html {
+  if (delivery.state !== "due") return html`${WEBHOOK_TEXTS.nextOf[delivery.state]}`;
+  const endpoint = store.endpoints.find(delivery.endpointId);
+  const isWaiting = delivery.inOrder && delivery.sequence > 1 && delivery.tries === 0;
+  const isHeld = leases.webhooksHeldBy(delivery.storeId) !== undefined;
+  const waitNote = endpoint?.state === "enabled" && !isHeld ? "" : html` ${WEBHOOK_TEXTS.waitsForEndpoint}`;
+  const earlierNote = isWaiting ? html` ${WEBHOOK_TEXTS.waitsForEarlier}` : "";
+  return html`${WEBHOOK_TEXTS.nextAttempt} ${momentWithDate(delivery.nextAt)}${earlierNote}${waitNote}`;
 }

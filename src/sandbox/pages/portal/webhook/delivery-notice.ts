@@ -1,10 +1,11 @@
 import { toIso } from "../../../../core/clock.ts";
+import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { causeText, errorText } from "../../../../core/explain/delivery.ts";
 import { isSuccess } from "../../../../core/explain/delivery-causes.ts";
 import { inBothLanguages, type Words } from "../../../../core/language.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import { storeTime } from "../../../with-store.ts";
-import type { ActionContext } from "../route.ts";
+import { runAsViewer, type ActionContext } from "../route.ts";
 import type { PortalContext, Notice } from "../view.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
@@ -12,6 +13,8 @@ import { WEBHOOK_TEXTS } from "./texts.ts";
 const MAX_WAIT_MS = 2000;
 /** Maximum pause between two reads, in milliseconds. */
 const CHECK_INTERVAL_MS = 50;
+/** Maximum number of an event's deliveries that are read: more than the endpoints that a store can have. */
+const MAX_DELIVERIES = 50;
 
 type NewDelivery = { readonly id: string; readonly endpointId: string };
 
@@ -24,15 +27,31 @@ export async function deliveryNotice(
   deliveries: readonly NewDelivery[],
 ): Promise<Notice> {
   const at = toIso(storeTime(context, view.storeId));
-  const sentDeliveries = deliveries.filter(({ endpointId }) => isSentTo(context, endpointId));
+  const { endpoints } = context.store;
+  const sentDeliveries = deliveries.filter(
+    ({ endpointId }) => endpoints.find(endpointId)?.state === "enabled",
+  );
   if (sentDeliveries.length === 0 || context.holdOf(view.storeId) !== undefined)
     return { words: WEBHOOK_TEXTS.notices.waits[action](at), tone: "warn" };
   const attempts = await awaitAttempts(context, view.storeId, sentDeliveries);
   return { words: noticeWords(action, at, attempts), tone: toneOf(attempts) };
 }
 
-function isSentTo({ store }: PortalContext, endpointId: string): boolean {
-  return store.endpoints.find(endpointId)?.state === "enabled";
+/** The notice after `webhook.test` was written for an endpoint. */
+export function testNotice(
+  scope: ActionContext,
+  action: "tested" | "added",
+  eventId: string,
+): Promise<Notice> {
+  const { context, view } = scope;
+  const filter = { storeId: view.storeId, eventId, limit: MAX_DELIVERIES };
+  return deliveryNotice(scope, action, context.store.deliveries.list(filter));
+}
+
+/** Tests a new endpoint immediately, so that its page shows whether it answers. */
+export async function addedNotice({ id }: AnswerOf<"addEndpoint">, scope: ActionContext): Promise<Notice> {
+  const test = await runAsViewer(scope.context, "testEndpoint", { ...scope.view, id, body: {} });
+  return test.ok ? testNotice(scope, "added", test.value.eventId) : deliveryNotice(scope, "added", []);
 }
 
 /** The attempts, once all have ended or the time is up; undefined for an attempt that has not ended. */
@@ -59,8 +78,7 @@ function noticeWords(
   attempts: readonly (DeliveryAttempt | undefined)[],
 ): Words {
   const [firstAttempt, ...otherAttempts] = attempts;
-  const results =
-    otherAttempts.length === 0 ? inBothLanguages((say) => say(resultOf(firstAttempt))) : countsOf(attempts);
+  const results = otherAttempts.length === 0 ? resultOf(firstAttempt) : countsOf(attempts);
   const onlyAttempt = firstAttempt === undefined || otherAttempts.length > 0 ? undefined : firstAttempt;
   return inBothLanguages((say) => {
     const causeWords = onlyAttempt && causeText(onlyAttempt, say);

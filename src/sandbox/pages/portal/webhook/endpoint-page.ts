@@ -6,7 +6,8 @@ import type { Words } from "../../../../core/language.ts";
 import { storeTime } from "../../../with-store.ts";
 import { actionForm, formWithConfirmation, listUrl, storePath } from "../forms.ts";
 import { copyableText, momentWithDate, nextPartLink, noItems, factList } from "../parts.ts";
-import type { PageContent, PortalContext, View } from "../view.ts";
+import type { ActionContext } from "../route.ts";
+import type { Notice, PageContent, PortalContext, View } from "../view.ts";
 import { deliveryTable } from "./deliveries.ts";
 import {
   endpointPath,
@@ -32,8 +33,8 @@ export function endpointPage(
   const health = healthOf(context, view, endpoint.id);
   const filter = { storeId: view.storeId, endpointId: endpoint.id, limit: 50 };
   const { deliveries, nextBefore } = context.store.deliveries.page(filter);
-  const address = (cursor: string | null): string =>
-    listUrl(view, "/webhooks", { endpoint: endpoint.id, before: cursor });
+  const address = (before: string | null): string =>
+    listUrl(view, "/webhooks", { endpoint: endpoint.id, before });
   const main = html`${revealedSecrets(view)}
     <section class="panel">
       ${factList([
@@ -43,10 +44,7 @@ export function endpointPage(
         [TEXTS.concurrency, endpoint.inOrder ? TEXTS.oneByOne : TEXTS.severalAtOnce],
         ...(endpoint.ca === null ? [] : [[TEXTS.ca, describeCertificates(endpoint.ca)] as const]),
         [TEXTS.lastDay, html`${healthBadges(health)} <span class="hint">${TEXTS.healthHint}</span>`],
-        [
-          TEXTS.nextAttemptColumn,
-          dueSummary(health, { state: endpoint.state, now: storeTime(context, view.storeId) }),
-        ],
+        [TEXTS.nextAttemptColumn, dueSummary(health, endpoint, storeTime(context, view.storeId))],
         [TEXTS.added, momentWithDate(endpoint.createdAt)],
       ])}
       <div class="actions">${endpointActions(view, endpoint)}</div>
@@ -60,6 +58,16 @@ export function endpointPage(
       </p>
     </section>`;
   return { title: endpoint.url, main, liveTopic: "writes" };
+}
+
+export function endpointStateNotice(
+  { id, state }: AnswerOf<"setEndpointState">,
+  { context, view }: ActionContext,
+): Notice {
+  const { paused, disabled, enabled } = TEXTS.notices;
+  if (state === "paused") return { words: paused, tone: "warn" };
+  if (state === "disabled") return { words: disabled, tone: "warn" };
+  return { words: enabled(healthOf(context, view, id).due), tone: "good" };
 }
 
 function endpointActions(view: View, { id, state }: EndpointEntry): Html {
@@ -84,7 +92,7 @@ function endpointActions(view: View, { id, state }: EndpointEntry): Html {
     ${state === "enabled" ? changeForm("pause", TEXTS.pause) : ""}
     ${formWithConfirmation(view, [TEXTS.rotate, TEXTS.rotateAsk, TEXTS.rotateSure], {
       action: `${path}/rotate`,
-      content: overlapField,
+      content: () => overlapField,
       style: "",
     })}
     ${

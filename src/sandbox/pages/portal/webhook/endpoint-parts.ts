@@ -4,8 +4,9 @@ import type { EndpointEntry } from "../../../../core/webhook/shapes.ts";
 import type { EndpointHealth } from "../../../../store/webhook/delivery-health.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../with-store.ts";
-import { inputField, textField, refusalText } from "../fields.ts";
-import { actionForm, storePath, typedValues } from "../forms.ts";
+import { inputField, textField, refusalText, type TypedForm } from "../fields.ts";
+import { actionForm, storePath } from "../forms.ts";
+import { countText } from "../frame/menu-counts.ts";
 import { copyableText, momentWithDate, labelledValue, table, listTime } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { COMMON_TEXTS } from "../texts.ts";
@@ -16,31 +17,22 @@ const DAY_MS = 24 * 3_600_000;
 /** The endpoints of a store as rows: address, state, and results of the last day. */
 export function endpointTable(context: PortalContext, view: View, endpoints: readonly EndpointEntry[]): Html {
   const now = storeTime(context, view.storeId);
-  const list = table(
-    COMMON_TEXTS.endpoints,
-    endpoints,
-    (endpoint) => {
-      const health = healthOf(context, view, endpoint.id);
-      const { id, url, state } = endpoint;
-      const page = html`<a class="address" href="${endpointPath(view, id)}" title="${url}">${url}</a>`;
-      return [
-        [COMMON_TEXTS.endpoint, html`${page} <span class="hint">${eventTypesText(endpoint)}</span>`, "head"],
-        [COMMON_TEXTS.state, endpointStateBadge(endpoint)],
-        [WEBHOOK_TEXTS.lastDay, healthBadges(health)],
-        [WEBHOOK_TEXTS.nextAttemptColumn, dueSummary(health, { state, now })],
-      ];
-    },
-    { isLinked: true },
-  );
+  const list = table({ caption: COMMON_TEXTS.endpoints, isLinked: true }, endpoints, (endpoint) => {
+    const health = healthOf(context, view, endpoint.id);
+    const { id, url } = endpoint;
+    const page = html`<a class="address" href="${endpointPath(view, id)}" title="${url}">${url}</a>`;
+    return [
+      [COMMON_TEXTS.endpoint, html`${page} <span class="hint">${eventTypesText(endpoint)}</span>`, "head"],
+      [COMMON_TEXTS.state, endpointStateBadge(endpoint)],
+      [WEBHOOK_TEXTS.lastDay, healthBadges(health)],
+      [WEBHOOK_TEXTS.nextAttemptColumn, dueSummary(health, endpoint, now)],
+    ];
+  });
   return html`<div class="endpoints">${list}</div>`;
 }
 
 /** The results of the last day's attempts, and the number of due deliveries. */
-export function healthOf(
-  context: Pick<PortalContext, "store" | "world">,
-  { storeId }: View,
-  endpointId: string,
-): EndpointHealth {
+export function healthOf(context: PortalContext, { storeId }: View, endpointId: string): EndpointHealth {
   return context.store.deliveryHealth.health(endpointId, storeTime(context, storeId) - DAY_MS);
 }
 
@@ -60,25 +52,20 @@ export function healthBadges(health: EndpointHealth): Html {
 }
 
 /** The time of the next due delivery, if the endpoint is enabled, and the number of due deliveries. */
-export function dueSummary(
-  { nextAt, due }: EndpointHealth,
-  { state, now }: Pick<EndpointEntry, "state"> & { readonly now: number },
-): Html {
+export function dueSummary({ nextAt, due }: EndpointHealth, { state }: EndpointEntry, now: number): Html {
   if (nextAt === null) return html`<span class="hint">${WEBHOOK_TEXTS.nothingDue}</span>`;
   const text =
     state === "enabled"
       ? labelledValue(WEBHOOK_TEXTS.nextAttemptColumn, listTime(nextAt, now))
       : html`${WEBHOOK_TEXTS.untilEnabled}`;
-  return html`${text} <span class="hint">${WEBHOOK_TEXTS.dueCount(due > 99 ? "99+" : String(due))}</span>`;
+  return html`${text} <span class="hint">${WEBHOOK_TEXTS.dueCount(countText(due))}</span>`;
 }
 
-export function eventTypesText({ eventTypes }: Pick<EndpointEntry, "eventTypes">): Text {
+export function eventTypesText({ eventTypes }: EndpointEntry): Text {
   return eventTypes.includes(ALL_EVENTS) ? WEBHOOK_TEXTS.allTypes : eventTypes.join(", ");
 }
 
-export function endpointStateBadge(
-  endpoint: Pick<EndpointEntry, "state" | "reason" | "cause" | "hold" | "pausedBy" | "failingSince">,
-): Html {
+export function endpointStateBadge(endpoint: EndpointEntry): Html {
   const { state, reason, pausedBy, failingSince } = endpoint;
   const isFailing = state === "enabled" && failingSince !== null;
   const style = isFailing ? "bad" : { enabled: "good", paused: "warn", disabled: "bad" }[state];
@@ -96,11 +83,14 @@ export function endpointStateBadge(
 }
 
 export function addEndpointForm(view: View): Html {
-  const groups = Map.groupBy(EVENT_TYPES, (type) => type.split(".")[0] ?? "");
   const action = storePath(view, "/webhooks/endpoints");
-  const typedForm = typedValues(view, action);
+  return actionForm(view, { action, label: WEBHOOK_TEXTS.add, content: endpointFields, style: "primary" });
+}
+
+function endpointFields(typedForm: TypedForm): Html {
+  const groups = Map.groupBy(EVENT_TYPES, (type) => type.split(".")[0] ?? "");
   const tickMark = (name: string): Html => (typedForm?.fields.has(name) === true ? html` checked` : html``);
-  const fields = html`<div class="add">
+  return html`<div class="add">
     ${inputField(WEBHOOK_TEXTS.address, "url", { required: true, placeholder: "http://localhost:3000/hooks", typedForm })}
     <fieldset>
       <legend>${WEBHOOK_TEXTS.typesHint}</legend>
@@ -123,12 +113,6 @@ export function addEndpointForm(view: View): Html {
     <label><input type="checkbox" name="in_order" ${tickMark("in_order")} /> ${WEBHOOK_TEXTS.inOrder}</label>
     ${textField(WEBHOOK_TEXTS.ca, "ca", { placeholder: "-----BEGIN CERTIFICATE-----", typedForm })}
   </div>`;
-  return actionForm(view, {
-    action,
-    label: WEBHOOK_TEXTS.add,
-    content: fields,
-    style: "primary",
-  });
 }
 
 /** The prefix of the field names for event types; each event type has its own field. */

@@ -10,7 +10,6 @@ export const WEBHOOK_TEXTS = {
     "当时发送的字节与该事件现在的内容不同，且只保留了当时字节的 SHA-256。",
   ],
   to: ["Sent to", "发送至"],
-  took: (milliseconds: number) => [`${milliseconds} ms`, `${milliseconds} 毫秒`],
   underWay: ["in progress", "进行中"],
   signature: ["Signature", "签名"],
   signedBy: {
@@ -34,7 +33,6 @@ export const WEBHOOK_TEXTS = {
     ],
   },
   verifyCommand: ["Verify in a terminal", "在终端中验证"],
-  cause: ["Likely cause", "可能原因"],
   next: ["Next", "接下来"],
   nextAttempt: ["next attempt at", "下次尝试时间："],
   noNext: ["No further attempt.", "不再尝试。"],
@@ -179,7 +177,6 @@ export const WEBHOOK_TEXTS = {
     "One body of each type, for an order that does not exist. checkout trigger creates a real event.",
     "每种类型一份，以一个不存在的订单为例。checkout trigger 可产生真实事件。",
   ],
-  exactBody: ["Body", "请求体"],
   noSubscribers: [
     "No endpoint subscribed to this type when the event happened. Deliveries of the event will appear here.",
     "事件发生时没有接收端订阅此类型。该事件的推送将显示在此处。",

@@ -1,23 +1,30 @@
+import { EVENT_TYPES } from "../../../../core/checkout/event-types.ts";
 import { toIso } from "../../../../core/clock.ts";
-import type { Outcome } from "../../../../core/outcome.ts";
+import { decodeRequest } from "../../../../core/control/operations.ts";
+import { accept, type Outcome } from "../../../../core/outcome.ts";
+import { refuseFact } from "../../../../core/refusals.ts";
+import { printableLiteral } from "../../../../core/text.ts";
+import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../with-store.ts";
-import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
+import { actionForm, formWithConfirmation, storePath, testOrderForm, typedValues } from "../forms.ts";
+import { listPage, PAGE_SIZE } from "../list.ts";
 import { noItems } from "../parts.ts";
 import { runAsViewer } from "../route.ts";
-import type { PageContent, PortalContext, View } from "../view.ts";
-import { deliveriesPage } from "./deliveries.ts";
-import { addEndpointForm, endpointTable } from "./endpoint-parts.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
+import type { PageContent, PortalContext, View } from "../view.ts";
+import { deliveryRow } from "./deliveries.ts";
+import { addEndpointForm, endpointTable } from "./endpoint-parts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
 
+/** The endpoints, and the deliveries with their filters. Refuses invalid filters and positions. */
 export async function webhooksPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const endpointList = await runAsViewer(context, "listEndpoints", { ...view, body: undefined });
   if (!endpointList.ok) return endpointList;
   const { endpoints } = endpointList.value;
-  const wrapList = (list: Html): Html =>
+  const wrap = (list: Html): Html =>
     html`${webhookTabs(view, "deliveries")}
       <section>
         <h2>${COMMON_TEXTS.endpoints}</h2>
@@ -36,7 +43,37 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
         </div>
         ${replayNotice(view)} ${list}
       </section>`;
-  return deliveriesPage(context, view, wrapList);
+  const { storeId } = view;
+  const { deliveries } = context.store;
+  const knownEndpoints = context.store.endpoints.of(storeId).map(({ id, url }) => [id, url] as const);
+  return listPage<Delivery>(view, {
+    title: FRAME_TEXTS.webhooks,
+    liveTopic: "writes",
+    path: "/webhooks",
+    caption: WEBHOOK_TEXTS.deliveries,
+    style: "deliveries",
+    filters: {
+      // A removed endpoint is no option, but its id in the address still selects its deliveries.
+      endpoint: { label: COMMON_TEXTS.endpoint, options: knownEndpoints },
+      state: { label: COMMON_TEXTS.state, options: Object.entries(WEBHOOK_TEXTS.states) },
+      type: { label: COMMON_TEXTS.eventType, options: EVENT_TYPES },
+    },
+    columns: deliveryRow(context, view, view.query.has("endpoint")),
+    read: ({ endpoint, before, state, type }) => {
+      const check = decodeRequest("listDeliveries", { state });
+      if (!check.ok) return check;
+      const typeCheck = decodeRequest("listEvents", { type });
+      if (!typeCheck.ok) return typeCheck;
+      if (before !== undefined && deliveries.find(before)?.storeId !== storeId)
+        return refuseFact("no_delivery_before", { delivery: printableLiteral(before) });
+      const filter = { endpointId: endpoint, state: check.value.state, type };
+      const page = { ...filter, storeId, before, limit: PAGE_SIZE };
+      const { deliveries: items, nextBefore: next } = deliveries.page(page);
+      return accept({ items, next });
+    },
+    noRows: noItems(WEBHOOK_TEXTS.noDeliveries, "checkout trigger order.succeeded", testOrderForm(view)),
+    wrap,
+  });
 }
 
 function addEndpointPart(view: View, isFirst: boolean): Html {
@@ -85,10 +122,12 @@ function replayFailedForm(context: PortalContext, view: View): Html {
       ${spans.map(([span, label]) => html`<option value="${toIso(Math.max(0, now - span))}">${label}</option>`)}
     </select></label
   >`;
-  const action = storePath(view, "/webhooks/deliveries/replay");
   const { replayFailed, replayFailedAsk, replayFailedSure } = WEBHOOK_TEXTS;
-  const form = { action, content: field, style: "" } as const;
-  return formWithConfirmation(view, [replayFailed, replayFailedAsk, replayFailedSure], form);
+  return formWithConfirmation(view, [replayFailed, replayFailedAsk, replayFailedSure], {
+    action: storePath(view, "/webhooks/deliveries/replay"),
+    content: () => field,
+    style: "",
+  });
 }
 
 function replayNotice({ oneTimeValue }: View): Html {
