@@ -10,7 +10,7 @@ import {
   openAttemptCondition,
   ONE_EVENT,
 } from "./delivery-queues.ts";
-import { deliveryColumnsSql, DELIVERY_TRIGGERS } from "./delivery-rows.ts";
+import { DELIVERY_TRIGGERS } from "./delivery-rows.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
 /** One event on its way to one endpoint. Times are milliseconds by the store's clock. */
@@ -65,7 +65,23 @@ type DeliveryRow = Omit<Delivery, "inOrder" | "fault"> & {
 type SequencePosition = Pick<Delivery, "endpointId" | "checkoutId" | "sequence">;
 
 export const DELIVERIES_DDL = `
-CREATE TABLE deliveries (${deliveryColumnsSql(" REFERENCES stores (id)", " REFERENCES checkouts (id)")}) STRICT;
+CREATE TABLE deliveries (
+  id          TEXT PRIMARY KEY CHECK (length(id) = 36),
+  store_id    TEXT NOT NULL REFERENCES stores (id),
+  endpoint_id TEXT NOT NULL REFERENCES endpoints (id),
+  event_id    TEXT NOT NULL REFERENCES events (id),
+  checkout_id TEXT REFERENCES checkouts (id),
+  sequence    INTEGER NOT NULL,
+  cause       TEXT NOT NULL CHECK (cause IN ('event', 'replay', 'duplicate')),
+  -- 1 if it waits for the earlier events of its checkout.
+  in_order    INTEGER NOT NULL CHECK (in_order IN (0, 1)),
+  state       TEXT NOT NULL CHECK (state IN ('due', 'succeeded', 'failed', 'dropped')),
+  tries       INTEGER NOT NULL DEFAULT 0,
+  next_at     INTEGER NOT NULL,
+  created_at  INTEGER NOT NULL,
+  -- The fault that has held it back, dropped or doubled it.
+  fault       TEXT
+) STRICT;
 CREATE INDEX due_deliveries ON deliveries (endpoint_id, next_at) WHERE state = 'due';
 CREATE INDEX waiting_deliveries ON deliveries (endpoint_id, checkout_id, sequence) WHERE state = 'due';
 CREATE INDEX deliveries_of_event ON deliveries (event_id);

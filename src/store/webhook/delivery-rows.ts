@@ -1,12 +1,12 @@
 import { moveAttemptsSql, ATTEMPT_TRIGGERS, createAttemptsSql } from "./delivery-attempts.ts";
 
-/** The columns of a table of deliveries. Only the first table referred to stores and checkouts. */
-export const deliveryColumnsSql = (storeReference = "", checkoutReference = ""): string => `
+const createDeliveriesSql = (table: string): string => `
+CREATE TABLE ${table} (
   id          TEXT PRIMARY KEY CHECK (length(id) = 36),
-  store_id    TEXT NOT NULL${storeReference},
+  store_id    TEXT NOT NULL,
   endpoint_id TEXT NOT NULL REFERENCES endpoints (id),
   event_id    TEXT NOT NULL REFERENCES events (id),
-  checkout_id TEXT${checkoutReference},
+  checkout_id TEXT,
   sequence    INTEGER NOT NULL,
   cause       TEXT NOT NULL CHECK (cause IN ('event', 'replay', 'duplicate')),
   in_order    INTEGER NOT NULL CHECK (in_order IN (0, 1)),
@@ -15,10 +15,7 @@ export const deliveryColumnsSql = (storeReference = "", checkoutReference = ""):
   next_at     INTEGER NOT NULL,
   created_at  INTEGER NOT NULL,
   fault       TEXT
-`;
-
-const createDeliveriesSql = (table: string): string => `
-CREATE TABLE ${table} (${deliveryColumnsSql()}) STRICT;`;
+) STRICT;`;
 
 /** Triggers that keep settled deliveries unchanged. */
 export const DELIVERY_TRIGGERS = `
