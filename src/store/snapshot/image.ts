@@ -91,8 +91,15 @@ const PART_BYTES = 1024 * 1024;
 /** Writes proof and checksum into the file of a snapshot, reading one part at a time so that other work can run. */
 export async function sealFile(path: string, origin: SnapshotOrigin): Promise<void> {
   const file = await promises.open(path, "r+");
-  const readRest = (): AsyncIterable<Buffer> =>
-    file.createReadStream({ start: ORIGIN_END, highWaterMark: PART_BYTES, autoClose: false });
+  const buffer = Buffer.alloc(PART_BYTES);
+  async function* readRest() {
+    for (let offset = ORIGIN_END; ;) {
+      const { bytesRead } = await file.read(buffer, 0, PART_BYTES, offset);
+      if (bytesRead === 0) return;
+      yield buffer.subarray(0, bytesRead);
+      offset += bytesRead;
+    }
+  }
   try {
     const head = Buffer.alloc(ORIGIN_END);
     await file.read(head, 0, ORIGIN_END, 0);
