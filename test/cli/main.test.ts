@@ -723,7 +723,7 @@ test("a damaged state file is refused with its own code, a damaged run.json is r
   expect((await harness.start()).ready.api_key).toBeNull();
 });
 
-test("the state folder of a development version is refused and left unchanged", async () => {
+test("the state folder of a development version is recognised, refused and left unchanged", async () => {
   const harness = createHarness();
   const folder = join(harness.cwd, ".checkout");
   mkdirSync(folder, { mode: 0o700 });
@@ -732,7 +732,7 @@ test("the state folder of a development version is refused and left unchanged", 
   for (const [name, content] of Object.entries(old)) writeFileSync(join(folder, name), content);
   const refused = await harness.run(["sandbox", "start", "--json"]);
   expect([refused.code, refused.stdout]).toEqual([1, ""]);
-  expect(json(refused.stderr)).toMatchObject({ error: { code: "state_folder_refused" } });
+  expect(json(refused.stderr)).toMatchObject({ error: { code: "state_folder_development_version" } });
   expect(readdirSync(folder).toSorted()).toEqual(Object.keys(old).toSorted());
   for (const [name, content] of Object.entries(old))
     expect([name, readFileSync(join(folder, name), "utf8")]).toEqual([name, content]);

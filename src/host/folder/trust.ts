@@ -11,6 +11,9 @@ import { stateFailure, type HostFailure } from "../failure.ts";
 /** Options of the folder check; `trustFolder` accepts any owner and mode. */
 export type TrustOptions = { readonly trustFolder?: boolean };
 
+/** A file name that only development versions, before 0.1.0, used. */
+const DEVELOPMENT_FILE = "administrator.json";
+
 /**
  * Refuses a folder that another user could have filled (decision 70), because its content determines where keys and
  * events are sent. The folder and our files in it must not be links, must belong to this user, and must not be
@@ -45,7 +48,9 @@ export function checkFolderTrust(
 
 /** Refuses a folder that contains other files, so that `--dir .` does not turn a project into a state folder. */
 export function checkContents({ files }: Pick<World, "files">, folder: string): Outcome<void, HostFailure> {
-  const otherName = files.list(folder).find((name) => ownerOfName(name) === "other");
+  const names = files.list(folder);
+  if (names.includes(DEVELOPMENT_FILE)) return refuseDevelopmentFolder(folder);
+  const otherName = names.find((name) => ownerOfName(name) === "other");
   if (otherName === undefined || files.read(join(folder, IGNORE_FILE)) === IGNORE_ALL)
     return accept(undefined);
   return refuseFolder(`${folder} contains other files, such as ${join(folder, otherName)}`);
@@ -107,5 +112,14 @@ export function refuseFolder(
     code: "state_folder_refused",
     message: `${reason}; nothing was read from the folder or written to it`,
     next,
+  });
+}
+
+/** The same refusal as for a database of a development version, which is checked later. */
+function refuseDevelopmentFolder(folder: string): Outcome<never, HostFailure> {
+  return stateFailure({
+    code: "state_folder_development_version",
+    message: `${folder} was created by a development version of checkout; nothing was written to it`,
+    next: "move it away, or use a new folder with --dir",
   });
 }
