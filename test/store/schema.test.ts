@@ -234,44 +234,44 @@ test("a new file has the same tables as a file that went through all migrations"
 
 test("a released migration never changes: a schema changes by one more migration, listed here", () => {
   const digests = ({ migrations }: FileKind): string[] =>
-    migrations.map((sql) => hash("sha256", sql.replaceAll(/--.*/g, "").replaceAll(/\s+/g, " ")).slice(0, 16));
+    migrations.map((sql) => hash("sha256", sql).slice(0, 16));
   const kinds = [SANDBOX_FILE, SNAPSHOT_FILE, REQUESTS_FILE, JOURNAL_FILE];
   expect(kinds.map(({ firstVersion }) => firstVersion)).toEqual([30, 30, 30, 10]);
   expect(digests(SANDBOX_FILE)).toEqual([
-    "cef4bdbea9154906",
-    "91080a0425e965ee",
-    "20ca94afa571f048",
-    "f6b9f90757a0d643",
+    "e0779d9bc1155180",
+    "f54eac9d57ec4964",
+    "beb597c74df5454a",
+    "0d00bca364a94c54",
     // The attempts that a replay made for a waiting delivery.
-    "693767383032c772",
+    "a2ecd1313a164fe5",
     // The observed facts of attempts.
-    "2caabfe857304709",
+    "1da31a1cf1131f94",
     // The CA certificates of an endpoint.
-    "4e6cc12ebc250e7a",
+    "ce1b10b42992ee5f",
     // The file of openings beside a log.
-    "ec5f5a7957e78daf",
+    "f54aa06cbbf5a3f7",
     // The reasons for an endpoint's state by their names.
-    "8fba1e15fdff19eb",
+    "524995ba0cf4539d",
     // Fewer rows for a delivery and its attempts.
-    "e0e968addb2ddad6",
+    "32f26226a65a3052",
     // Deliveries without an index of their store, checkout and queue, and payers' attempts without an index.
-    "6e386bc68b2c3a5a",
+    "6ac8c83e19e3f9ea",
     // Later replays of an event wait behind its first replay.
-    "d4702bcc8c07a69e",
+    "bc02c29d9697edaa",
     // The dialect of a store.
-    "9652c5ba361fd57a",
+    "71603e26e4517bd1",
     // Tokens, links and sessions with rights on one store.
-    "4fc300596bf0a9a6",
-    "c3e715a460412160",
+    "d5041643b7e519a7",
+    "2bdebe7ae8f28614",
     // The effects of leases.
-    "b2bd306451083349",
+    "ec0c4859af180a74",
   ]);
-  expect(digests(REQUESTS_FILE)).toEqual(["e42b38f512779c7b"]);
+  expect(digests(REQUESTS_FILE)).toEqual(["b355ebca74f9a16f"]);
   expect(digests(JOURNAL_FILE)).toEqual([
-    "8cf5d8ba216ac025",
-    "d86f3bb97423337b",
-    "26d044b90b6a8f9c",
-    "1be28265a8cd309e",
-    "ec5f5a7957e78daf",
+    "818552a8a73ecc35",
+    "7856f88629810d56",
+    "79625687773e04c2",
+    "37df8eafe5a0812d",
+    "f54aa06cbbf5a3f7",
   ]);
 });

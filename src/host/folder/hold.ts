@@ -30,7 +30,7 @@ export async function holdFolder(
   try {
     claim = claimFolder(world, folder, { ...runFields, host: world.hostName?.() });
   } finally {
-    // Otherwise this process would refuse its own next attempt.
+    // A kept lock would let this process refuse its own next attempt.
     if (claim?.ok !== true) unlock();
   }
   if (!claim.ok) return claim;

@@ -36,9 +36,8 @@ export function applyConfig(context: ConfigContext, configInput: ConfigInput): O
   for (const change of plan.value) {
     const { action, storeId } = change;
     if (action === "keep" || action === "unmanaged") continue;
-    const newStore = change.kind === "store" && action !== "change" ? change.requestedItem : undefined;
-    if (newStore !== undefined)
-      newStores.set(storeId, insertStore(context.store, context, newStoreValues(newStore)));
+    if (change.kind === "store" && change.requestedItem !== undefined && action !== "change")
+      newStores.set(storeId, insertStore(context.store, context, newStoreValues(change.requestedItem)));
     // The creation of a store includes its capabilities and prices.
     else if (!newStores.has(storeId) || !CREATED_KINDS.has(change.kind)) applyChange(context, change);
   }

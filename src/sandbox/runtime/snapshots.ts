@@ -74,7 +74,7 @@ function planSnapshot({ store, world, masterKey }: TakeSnapshotContext, scope: S
   const key = world.randomBytes(SNAPSHOT_KEY_BYTES);
   const reseal = createResealer(
     world,
-    [masterKey, key],
+    { oldKey: masterKey, newKey: key },
     (sealedSecret) => new SecretUnreadable(sealedSecret),
   );
   const origin = { masterKey, home: store.home.path() };
@@ -150,7 +150,7 @@ async function replaceStores(
   const { store, world, masterKey, storeGate, assumptions, forgetStore } = context;
   const createError = ({ id }: SealedSecret): Error =>
     new SnapshotDamage(`the signing secret ${id} cannot be read`);
-  const reseal = createResealer(world, [image.key, masterKey], createError);
+  const reseal = createResealer(world, { oldKey: image.key, newKey: masterKey }, createError);
   const [onlyStoreId = ""] = storeIds;
   const selection = isAll ? "all" : { storeId: onlyStoreId };
   const dialectOf = (id: string): string => JSON.stringify(store.stores.dialect(id) ?? null);
@@ -202,7 +202,7 @@ function refuseUnfit(reason: string): Outcome<never> {
 /** Returns a function that encrypts a secret with another key. It throws `createError()` if it cannot decrypt it. */
 function createResealer(
   { randomBytes }: Pick<World, "randomBytes">,
-  [oldKey, newKey]: readonly [oldKey: Uint8Array, newKey: Uint8Array],
+  { oldKey, newKey }: { readonly oldKey: Uint8Array; readonly newKey: Uint8Array },
   createError: (sealedSecret: SealedSecret) => Error,
 ): Resealer {
   return (sealedSecret) => {

@@ -64,6 +64,7 @@ type DeliveryRow = Omit<Delivery, "inOrder" | "fault"> & {
 };
 type SequencePosition = Pick<Delivery, "endpointId" | "checkoutId" | "sequence">;
 
+/** Snapshots of older versions are compared with this text. */
 export const DELIVERIES_DDL = `
 CREATE TABLE deliveries (
   id          TEXT PRIMARY KEY CHECK (length(id) = 36),

@@ -58,7 +58,7 @@ CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
   BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
 `;
 
-/** The columns and rules of a table of attempts, with the columns that migrations have added. */
+/** The columns of a table of attempts, with those that migrations added. Snapshots are compared with this text. */
 const columnsSql = (deliveriesTable: string, addedColumns = ""): string => `
   delivery_id  TEXT NOT NULL REFERENCES ${deliveriesTable} (id),
   number       INTEGER NOT NULL CHECK (number >= 1),
