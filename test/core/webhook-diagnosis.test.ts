@@ -341,6 +341,8 @@ test("the search for the mistake in a large body takes limited time", () => {
     `[${"999,".repeat(5000)}1]`,
     `{"a":"${blanks}"}`,
     `${'{"a":'.repeat(9)}1${"}".repeat(9)}`,
+    // Each quotation mark could begin a string that never ends.
+    ` "${String.raw`\"`.repeat(60_000)}x`,
   ];
   // A search may hash four times as many bytes, and hashing takes most of the time.
   const quarter = Buffer.alloc(16 * 1024 * 1024);

@@ -105,8 +105,8 @@ export function bodyHints(rawBody: Uint8Array): readonly CauseFinding[] {
   const hints: CauseFinding[] = [];
   if (text.includes("\ufffd"))
     hints.push({ code: "body_characters_lost", detail: detailOf("replacement_characters") });
-  const hasLayout = /\s/.test(text.replaceAll(/"(?:[^"\\]|\\.)*"/g, ""));
-  if (hasLayout && compactJson(text) !== undefined)
+  // Only in JSON, because the search for strings takes quadratic time in other texts.
+  if (compactJson(text) !== undefined && /\s/.test(text.replaceAll(/"(?:[^"\\]|\\.)*"/g, "")))
     hints.push({ code: "body_reserialised", detail: detailOf("formatted") });
   return hints;
 }

@@ -222,7 +222,7 @@ const STORE_ROUTES: readonly PortalRoute[] = [
   }),
 ];
 
-const CHECKOUT_ROUTES: readonly PortalRoute[] = [
+const ORDER_ROUTES: readonly PortalRoute[] = [
   pageRoute({ path: `${STORE_PATH}/checkouts`, minRole: "viewer" }, showCheckouts),
   pageRoute({ path: `${STORE_PATH}/checkouts/{id}`, minRole: "viewer" }, showCheckout),
   portalRoute({ path: `${STORE_PATH}/checkouts/{id}/story.html`, minRole: "viewer" }, downloadStory),
@@ -353,7 +353,7 @@ const ADMIN_ROUTES: readonly PortalRoute[] = [
 /** The pages and actions of signed-in users. */
 export const SIGNED_IN_ROUTES: readonly PortalRoute[] = [
   ...STORE_ROUTES,
-  ...CHECKOUT_ROUTES,
+  ...ORDER_ROUTES,
   ...WEBHOOK_ROUTES,
   pageRoute({ path: `${STORE_PATH}/requests`, minRole: "viewer" }, requestsPage),
   pageRoute({ path: `${STORE_PATH}/requests/{id}`, minRole: "viewer" }, requestPage),
