@@ -45,18 +45,20 @@ export function verdictsOn(facts: readonly Observation[]): {
   const brokenRules: BrokenRule[] = [];
   const dialect = facts.find((fact) => fact.kind === "dialect");
   const renewsOrders = facts.some((fact) => fact.kind === "create" && fact.isRenewed === true);
-  let hasReturned = false;
+  let returnEffect: FactContext["returnEffect"] = "none";
   // A booked forged event proves more than its answer.
   const sortedFacts = facts.toSorted(
     (left, right) => Number(left.kind === "forged") - Number(right.kind === "forged"),
   );
   for (const fact of sortedFacts) {
     const wasPaid = fact.kind === "look" && paidOrders.has(fact.of);
-    const { rules, finding } = judgeFact(fact, { wasPaid, renewsOrders, hasReturned });
+    const { rules, finding } = judgeFact(fact, { wasPaid, renewsOrders, returnEffect });
     for (const invariant of rules) judgedRules.add(invariant);
     if (finding !== undefined) brokenRules.push({ ...finding, ...causeIn(dialect, finding) });
     if (fact.kind === "look" && fact.view?.paid === true) paidOrders.add(fact.of);
-    hasReturned ||= fact.kind === "visit";
+    if (fact.kind === "visit" && returnEffect === "none") returnEffect = "possible";
+    if (fact.kind === "look" && fact.view?.paid === false && returnEffect === "possible")
+      returnEffect = "late_at_most";
   }
   return { judgedRules, brokenRules };
 }
@@ -111,8 +113,8 @@ type FactContext = {
   readonly wasPaid: boolean;
   /** Whether the shop creates a new checkout after an end. */
   readonly renewsOrders: boolean;
-  /** Whether a customer returned before. */
-  readonly hasReturned: boolean;
+  /** Whether an earlier return can have booked the order; late at most if a look after it showed an unpaid order. */
+  readonly returnEffect: "none" | "possible" | "late_at_most";
 };
 
 function judgeFact(fact: Observation, context: FactContext): Judgement {
@@ -184,7 +186,7 @@ function judgeSecrets({ places }: ObservationOf<"secrets">): BrokenFinding | und
 
 function judgeLook(
   { view, got, truth, log }: LookFact,
-  { wasPaid, hasReturned }: FactContext,
+  { wasPaid, returnEffect }: FactContext,
 ): BrokenFinding | undefined {
   if (view === null) return undefined;
   const { paid, times, amountMinor } = view;
@@ -192,7 +194,10 @@ function judgeLook(
   const shownFact = factOf(paid ? "shows_paid" : "shows_unpaid", got);
   const results = { expected: factOf("paid_once"), got: shownFact };
   if (isBooked && !truth.isPaid) {
-    const cause = hasReturned ? "believes_return" : UNPAID_CAUSES[truth.status ?? "succeeded"];
+    // The event of an end explains a later booking better than the return.
+    const isByReturn =
+      returnEffect === "possible" || (returnEffect === "late_at_most" && truth.status === "created");
+    const cause = isByReturn ? "believes_return" : UNPAID_CAUSES[truth.status ?? "succeeded"];
     return { invariant: "never_unpaid", expected: factOf("unpaid"), got: shownFact, cause };
   }
   if (isBooked && !truth.isNotified && !truth.hasRetrieved)
