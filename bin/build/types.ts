@@ -37,6 +37,8 @@ function nameExports(text: string, folder: string, part: string): string {
   return text.replaceAll(/^export type \* from "(.*)\.ts";$/gm, (_, path: string) => {
     const exported = typesIn(folder, join(dirname(part), path));
     const names = Array.from(exported.matchAll(/^export (?:type|interface) (\w+)/gm), ([, name]) => name);
+    if (names.length !== exported.match(/^export /gm)?.length)
+      throw new Error(`${path} must export only types, by \`export type\` or \`export interface\``);
     return `export type { ${names.join(", ")} };`;
   });
 }

@@ -290,8 +290,10 @@ function applyEnvironment(command: Command, env: World["env"]): void {
     const text = variable === undefined ? "" : (env[variable] ?? "");
     if (text === "" || command.getOptionValueSource(name) === "cli") continue;
     const outcome = parseText(option, text);
-    const subject = isSwitch(option) ? variable : `${variable} (for ${option.flags}) is invalid.`;
-    if (!outcome.ok) command.error(`${subject} ${outcome.refusal}`, { exitCode: 2 });
+    if (!outcome.ok) {
+      const subject = isSwitch(option) ? variable : `${variable} (for ${option.flags}) is invalid.`;
+      command.error(`${subject} ${outcome.refusal}`, { exitCode: 2 });
+    }
     command.setOptionValueWithSource(name, outcome.value, "env");
   }
 }

@@ -206,7 +206,7 @@ const V1_REFUSALS = {
       received: "the {object} {id} with status {status}",
     },
   },
-} as const;
+} as const satisfies Partial<Record<ErrorCode, Readonly<Record<string, Message | Sentence>>>>;
 
 /** Converts sentences by code and name to rows by name. */
 function rowsOf<Table extends Readonly<Record<string, Readonly<Record<string, Message | Sentence>>>>>(

@@ -125,10 +125,15 @@ function findPlace(
   const [, flag] = /^(--[^=]+)=/.exec(prefix) ?? [];
   const assignedOption = flag === undefined ? undefined : findOption(command, flag);
   if (assignedOption !== undefined) return { place: placeOfOption(assignedOption), candidates: [] };
-  const kind = kindOfArgument(words.join(" "));
   const place = isFilled
     ? undefined
-    : { ...ANY_FILE, choices: argument.argChoices, kind, mayBeFile: FILE_WORDS.has(argument.name()) };
+    : {
+        choices: argument.argChoices,
+        kind: kindOfArgument(words.join(" ")),
+        mayBeFile: FILE_WORDS.has(argument.name()),
+        isList: false,
+        isArgument: true,
+      };
   // An unknown command has no candidates.
   if (argumentCount > 0 && command.commands.length > 0 && argument === undefined) return { candidates: [] };
   const children = argumentCount > 0 ? [] : command.commands;

@@ -10,6 +10,7 @@ import {
   type Purchase,
 } from "../../client/judge/bench.ts";
 import { openReturnPage } from "../../client/judge/returns.ts";
+import { wasRefused } from "../../client/judge/plain.ts";
 import { awaitNewOrder } from "../../client/judge/looks.ts";
 import type { ShopField } from "../../core/judge/shop.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
@@ -51,10 +52,16 @@ export function tryShop(
   return runWithSpinner(context, async ({ signal }) => {
     await using shop = await bindShop(context, { control, description, readsOrders, isTrial: true, signal });
     const call = operationsAt(context, control);
-    const { newId } = await createOrderIdGenerator(call, world.freshId());
-    const bench = createBench({ world, target: control, call, shop, newId, signal });
-    const purchase = createPurchase(bench.newId());
-    const trials = await tryCreate(bench, purchase);
+    const orderIds = await createOrderIdGenerator(call, world.freshId());
+    const bench = createBench({ world, target: control, call, shop, ...orderIds, signal });
+    const startedAt = world.now();
+    let purchase = createPurchase(bench.newId());
+    let trials = await tryCreate(bench, purchase);
+    if (purchase.checkouts.length === 0 && (await wasRefused(bench, startedAt))) {
+      orderIds.useCommonIds();
+      purchase = createPurchase(bench.newId());
+      trials = await tryCreate(bench, purchase);
+    }
     // A served shop listens once it is bound.
     if (description.serve !== undefined)
       trials.unshift({ field: "serve", ok: true, text: "your shop listens on the port in PORT" });

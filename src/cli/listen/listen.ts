@@ -155,9 +155,10 @@ function closeAtEnd(seenEvents: SeenEvents): SeenEvents & Disposable {
 async function printSecret(context: Context): Promise<number> {
   const endpointList = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const listener = endpointList.endpoints.find(({ kind }) => kind === "listener");
-  const [secret = ""] =
+  const secret =
     listener === undefined
-      ? [(await callSandbox(context, { name: "storeAccess", body: undefined })).signingSecret]
-      : (await callSandbox(context, { name: "showSecret", id: listener.id, body: undefined })).inForce;
+      ? (await callSandbox(context, { name: "storeAccess", body: undefined })).signingSecret
+      : ((await callSandbox(context, { name: "showSecret", id: listener.id, body: undefined })).inForce[0] ??
+        "");
   return context.printer.result(output("secret", { signing_secret: secret }), () => secret);
 }

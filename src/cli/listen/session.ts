@@ -301,7 +301,9 @@ async function reportChange(
         `the sandbox no longer delivers here: ${change.reason}; run checkout listen again`,
       );
     case "refused":
-      return void unwrapAnswer(change.answer, { credential_invalid: ASK_OWNER_HINT });
+      // Throws: the answer is a refusal.
+      unwrapAnswer(change.answer, { credential_invalid: ASK_OWNER_HINT });
+      return;
     case "taken_over":
       throw new Refused({
         code: "taken_over",

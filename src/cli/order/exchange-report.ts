@@ -94,7 +94,7 @@ export function checkoutFields(checkout: CheckoutWire, idempotencyKey?: string):
 /** The result of every command that prints a checkout of the service. `data` repeats it in the form of earlier versions. */
 export function checkoutOutput(
   response: CheckoutResponse,
-  facts: Partial<ResultOf<"checkout">> = {},
+  facts?: Required<Pick<ResultOf<"checkout">, "idempotency_key" | "replayed" | "tries">>,
 ): Output {
   return output("checkout", { ...response.data, ...response, ...facts });
 }

@@ -11,7 +11,7 @@ import { englishOf, factOf } from "../../core/readiness/drills/said.ts";
 import { createQueue, type StepAside } from "../../core/mutex.ts";
 import type { Dialect } from "../../core/shape/dialect.ts";
 import { containsSecret } from "../../core/text.ts";
-import { DELIVERY_DECISIONS, differencesText } from "../../core/webhook/dialect-differences.ts";
+import { DELIVERY_NAME_DECISIONS, differencesText } from "../../core/webhook/dialect-differences.ts";
 import type { EventEntry } from "../../core/webhook/shapes.ts";
 import type { World } from "../../world.ts";
 import type { CallOperation, ControlTarget } from "../control/control.ts";
@@ -105,7 +105,7 @@ export type Bench = {
 /** The observation with the names of the store's dialect, for the texts of causes; none without a dialect. */
 export function dialectFacts({ dialect }: Pick<Bench, "dialect">, isPlain: boolean): readonly Observation[] {
   if (dialect === undefined) return [];
-  return [{ kind: "dialect", namesText: differencesText(dialect, DELIVERY_DECISIONS), isPlain }];
+  return [{ kind: "dialect", namesText: differencesText(dialect, DELIVERY_NAME_DECISIONS), isPlain }];
 }
 
 /** The store of a search: its own store, or the store of a running shop, of which it uses one order and one endpoint. */
@@ -144,6 +144,7 @@ export function createBench(
   givenParts: Pick<Bench, "world" | "target" | "call" | "shop" | "newId" | "signal"> & Partial<Bench>,
 ): Bench {
   const notes = { secretPlaces: new Set<SecretPlace>(), cartIds: new Map(), events: new Map() };
+  // No plain purchase measures a searched shop; a running shop uses the given order_id.
   const recording = { ...NO_RECORDING, hasSameId: givenParts.search?.isOwn === false };
   return { leaseId: "", recording, runExclusive: createQueue(), notes, ...givenParts };
 }
@@ -281,10 +282,10 @@ export async function createOrders(
     const runs = await runAll();
     const namedOrder = runs.flatMap(({ text }) => shop.orderIdOf?.exec(text)?.[1] ?? [])[0];
     const checkouts = await listOrders(call, { orderId: namedOrder });
-    for (const { id } of purchase.checkouts) knownIds.delete(id);
+    const oldIds = new Set(purchase.checkouts.map(({ id }) => id));
     // In a search's own store, every checkout is the shop's, even a checkout that a killed run created late.
     const areOwn = namedOrder !== undefined || search?.isOwn === true;
-    const newCheckouts = checkouts.filter(({ id }) => areOwn || !knownIds.has(id));
+    const newCheckouts = checkouts.filter(({ id }) => areOwn || oldIds.has(id) || !knownIds.has(id));
     return addCheckouts(bench, purchase, { runs, checkouts: newCheckouts });
   });
 }

@@ -131,11 +131,10 @@ const MANY_CAUSES = 4;
 /** If a broken rule has many likely causes, they are dropped, and only a cause that an answer proves is reported. */
 function dropLikelyCauses(histories: readonly JudgedHistory[]): readonly JudgedHistory[] {
   const likelyCausesOf = (invariant: JudgedInvariant): ReadonlySet<Cause> => {
-    const causes = histories.flatMap(({ name, verdict }) => {
-      const isBroken = verdict.state === "broken" && verdict.invariant === invariant;
-      return (isBroken && likelyCause(name, invariant)) || [];
-    });
-    return new Set(causes);
+    const brokenHistories = histories.filter(
+      ({ verdict }) => verdict.state === "broken" && verdict.invariant === invariant,
+    );
+    return new Set(brokenHistories.flatMap(({ name }) => likelyCause(name, invariant) ?? []));
   };
   return histories.map((item) => {
     const { verdict, evidence } = item;

@@ -71,6 +71,7 @@ type Arrival = {
 
 export type HandledDelivery = Arrival & {
   readonly result: ListenerResult;
+  /** The status returned to the sender. */
   readonly status: number;
   readonly milliseconds: number;
   readonly nextAttempt: NextAttempt | undefined;

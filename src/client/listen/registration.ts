@@ -79,7 +79,9 @@ export function createRegistration(world: RegistrationState["world"], options: R
     },
     answer: (id: string, body: RequestOf<"answerDelivery">) =>
       ask(registration, { name: "answerDelivery", id, body }),
+    /** The store's time; null for real time, undefined if the sandbox does not answer and the store was not in real time. */
     storeTime: () => fetchStoreTime(registration),
+    /** Pauses deliveries until the next registration, unless another listener has taken over. */
     leave: () => leave(registration),
   };
 }
@@ -125,7 +127,6 @@ async function fetchSecrets(registration: RegistrationState): Promise<ListenerSe
   return registration.secrets;
 }
 
-/** The store's time; null for real time, undefined if the sandbox does not answer and the store was not in real time. */
 async function fetchStoreTime(registration: RegistrationState): Promise<number | null | undefined> {
   const fallbackTime = registration.secrets.storeTime === null ? null : undefined;
   if (registration.state === "lost") return fallbackTime;
@@ -208,7 +209,6 @@ function markLost(registration: RegistrationState): ConnectionChange {
   return previousState === "lost" ? NO_CHANGE : { kind: "lost" };
 }
 
-/** Pauses deliveries until the next registration, unless another listener has taken over. */
 async function leave(registration: RegistrationState): Promise<void> {
   registration.state = "left";
   registration.leaveController.abort();

@@ -51,6 +51,8 @@ export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = B
       }
     },
     /** Stops the current search and drops the waiting requests. */
-    stop: () => (isStopped = true),
+    stop: (): void => {
+      isStopped = true;
+    },
   };
 }

@@ -23,7 +23,8 @@ function conflictsInStore(store: StoreWithoutSecrets, path: FieldPath): PathRefu
   const findRepeated = (list: FieldPath, field: FieldPath, names: readonly string[]): PathRefusal[] =>
     findRepeatedNames(names.map((name, index) => [[...path, ...list, index, ...field], name]));
   const { paymentMethods = [], currencies = [] } = capabilities;
-  const [priceIds, origins] = [prices.map(({ id }) => id), returnOrigins.map(({ origin }) => origin)];
+  const priceIds = prices.map(({ id }) => id);
+  const origins = returnOrigins.map(({ origin }) => origin);
   const urls = endpoints.map(({ url }) => canonicalUrl(url));
   return [
     ...findRepeated(["prices"], ["id"], priceIds),

@@ -130,12 +130,20 @@ function partsOf(
 
 /** The received value of the header that a check reads; null if the check reads no header. */
 function receivedHeader({ field }: RefusalCheck, { headers }: RefusedRequest): string | null {
-  // Names of headers begin with a capital, names of other fields do not.
-  if (field === null || !/^[A-Z]/.test(field)) return null;
+  if (field === null || !HEADER_FIELDS.has(field)) return null;
   const name = field.toLowerCase();
   const value = findHeader(headers, name);
   return value === undefined ? `no ${name} header` : `${name}: ${value}`;
 }
+
+/** The headers among the fields of checks. */
+const HEADER_FIELDS: ReadonlySet<string> = new Set([
+  "Host",
+  "Origin",
+  "Authorization",
+  "Content-Type",
+  "Idempotency-Key",
+]);
 
 export function keyOfRefusal({ refused }: Pick<LoggedRequest, "refused">): string | null {
   return refused === null ? null : (findHeader(refused.headers, "idempotency-key") ?? null);

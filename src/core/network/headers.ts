@@ -10,8 +10,8 @@ export function parseRetryAfter(value: string | undefined, now: number): number 
 export function headerPairs(
   rawHeaders: readonly string[],
 ): readonly (readonly [name: string, value: string])[] {
-  return rawHeaders.flatMap((name, index) =>
-    index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ""] as const] : [],
+  return rawHeaders.flatMap((value, index) =>
+    index % 2 === 1 ? [[rawHeaders[index - 1] ?? "", value] as const] : [],
   );
 }
 

@@ -48,5 +48,5 @@ export function differencesText(
   return decisions.flatMap((decision) => differencesOn(dialect, decision)).join(", ");
 }
 
-/** The decisions on deliveries. */
-export const DELIVERY_DECISIONS = [12, 11];
+/** The decisions on names in deliveries, in the order in which a text lists the names. */
+export const DELIVERY_NAME_DECISIONS = [12, 11];

@@ -66,8 +66,7 @@ export function createEndpointQueues(
 
   /** Records the results of an endpoint's attempts and starts the next attempts, in one transaction. */
   async function deliverDue(endpointId: string): Promise<void> {
-    const newQueue: EndpointQueue = { posts: new Set(), results: [], ordinals: new Map(), isFull: false };
-    const queue = queues.get(endpointId) ?? newQueue;
+    const queue = queues.get(endpointId) ?? newQueue();
     queues.set(endpointId, queue);
     if (queue.isFull && queue.results.length === 0) return;
     const expect = (realTime: number): void => alarm.expect(endpointId, realTime);
@@ -110,6 +109,10 @@ export function createEndpointQueues(
       alarm.stop();
     },
   };
+}
+
+function newQueue(): EndpointQueue {
+  return { posts: new Set(), results: [], ordinals: new Map(), isFull: false };
 }
 
 /** Waits for attempts that are about to end, because recording them in one commit takes less time. */

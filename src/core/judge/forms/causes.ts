@@ -2,7 +2,7 @@ import type { ConnectionFault } from "../../network/connection-fault.ts";
 import { factOf, withNames } from "../../readiness/drills/said.ts";
 import type { DrillCause, DrillNote } from "../../readiness/drills/webhook-advice.ts";
 import type { Dialect } from "../../shape/dialect.ts";
-import { DELIVERY_DECISIONS, differencesText } from "../../webhook/dialect-differences.ts";
+import { DELIVERY_NAME_DECISIONS, differencesText } from "../../webhook/dialect-differences.ts";
 import { DRILL_CASES, NOT_SENT_STEP, testFormOf, type CaseName } from "../../readiness/drills/webhook.ts";
 import type { Form } from "../../readiness/drills/webhook-case.ts";
 import {
@@ -23,7 +23,7 @@ export function drillSteps(
   { endpointId, dialect }: { readonly endpointId: string; readonly dialect: Dialect | undefined },
 ): DrillStep[] {
   const { caseNames } = drillResults;
-  const namesText = dialect && differencesText(dialect, DELIVERY_DECISIONS);
+  const namesText = dialect && differencesText(dialect, DELIVERY_NAME_DECISIONS);
   const results = new Map(drillResults.results.map((result) => [result.name, result]));
   const { causes, notes } = explainCases(drillResults);
   const unexplainedCase = caseNames.find((name) => causes.get(name) === "not_explained");

@@ -122,8 +122,10 @@ type ShownPart<Item> = { readonly query: ListQuery; readonly part: ListPart<Item
 
 function rowsOf<Item>(view: View, list: List<Item>, { query, part: { items, next } }: ShownPart<Item>): Html {
   const { path, title, caption = title, style = path.slice(1), searchLink = html`` } = list;
-  const rows = table({ caption, isLinked: true, idOf: list.rowId }, items, list.columns);
-  if (items.length > 0) return html`<div class="${style}">${rows}</div>`;
+  if (items.length > 0) {
+    const rows = table({ caption, isLinked: true, idOf: list.rowId }, items, list.columns);
+    return html`<div class="${style}">${rows}</div>`;
+  }
   if (next === null && Object.keys(query).length === 0) return list.noRows;
   return html`<p class="hint">${COMMON_TEXTS.noMatch}</p>
     <p>${linkButton(storePath(view, path), COMMON_TEXTS.showAll, "plain")}</p>

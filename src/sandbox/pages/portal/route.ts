@@ -157,7 +157,7 @@ export type StoreAndId = Pick<View, "storeId" | "id">;
 
 /** The page of an action's form. */
 type FormPage = {
-  /** The address of the page. Default: the page above the action's path. */
+  /** The address of the page, also shown after the action if `nextAddress` is missing. Default: the page above the path. */
   readonly addressOf?: (view: StoreAndId) => string;
   /** Shows the form again if it is refused. Default: a page with only the refusal. */
   readonly page?: PageRenderer;
@@ -174,7 +174,7 @@ export function actionRoute<Name extends OperationName>(path: string, action: Ac
   const { operation, read, parse, nextAddress, waitingAddress, secretOf, notice } = action;
   const { entersStore, minRole } = CONTROL_OPERATIONS[operation];
   const [, , , listPath = ""] = path.split("/");
-  const form = { addressOf: (view: StoreAndId) => storePath(view, `/${listPath}`), ...action };
+  const { addressOf = (view: StoreAndId) => storePath(view, `/${listPath}`) } = action;
   return portalRoute({ methods: ["POST"], path, minRole, entersStore }, async (context, call) => {
     const fields = requireOwnForm(context, call);
     if (!fields.ok) return fields;
@@ -192,7 +192,7 @@ export function actionRoute<Name extends OperationName>(path: string, action: Ac
         return accept(waitingAddress(view, context));
       const outcome = await work;
       if (!outcome.ok) return outcome;
-      const address = nextAddress?.(view, outcome.value, context) ?? form.addressOf(view);
+      const address = nextAddress?.(view, outcome.value, context) ?? addressOf(view);
       const nextNotice = await notice?.(outcome.value, { context, view });
       return accept(
         addTickets(context, call, address, {
@@ -203,7 +203,8 @@ export function actionRoute<Name extends OperationName>(path: string, action: Ac
     };
     const result = await runOnce(context, call, fields.value, run);
     if (result.ok) return accept(redirectTo(call, result.value));
-    return answerRefusedForm(context, view, { form, fields: fields.value, refusal: result.refusal });
+    const { refusal } = result;
+    return answerRefusedForm(context, view, { form: action, addressOf, fields: fields.value, refusal });
   });
 }
 
@@ -253,7 +254,8 @@ function addTickets(
 }
 
 type RefusedAction = {
-  readonly form: FormPage & Required<Pick<FormPage, "addressOf">>;
+  readonly form: FormPage;
+  readonly addressOf: (view: StoreAndId) => string;
   readonly fields: Fields;
   readonly refusal: Refusal;
 };
@@ -262,9 +264,9 @@ type RefusedAction = {
 async function answerRefusedForm(
   context: PortalContext,
   view: View,
-  { form, fields, refusal }: RefusedAction,
+  { form, addressOf, fields, refusal }: RefusedAction,
 ): Promise<Outcome<Answer>> {
-  const { page, addressOf, storeOf } = form;
+  const { page, storeOf } = form;
   if (page === undefined || !FORM_REFUSAL_STATUSES.has(ERRORS[refusal.code].status))
     return { ok: false, refusal };
   const { call } = view;

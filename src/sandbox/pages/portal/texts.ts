@@ -35,7 +35,7 @@ export const FRAME_TEXTS = {
     "All browsers of the owner and the administrator are signed out, including this one, and unused sign-in links of the owner become invalid. A store's links and the browsers they signed in are not affected.",
     "所有者和管理员的所有浏览器都会退出登录，包括此浏览器；所有者尚未使用的登录链接也会失效。商店链接及通过其登录的浏览器不受影响。",
   ],
-  signOutEverywhereSure: ["Sign out these browsers", "全部退出"],
+  signOutEverywhereSure: ["Sign out these browsers", "退出这些浏览器"],
   keysAreOn: ["Single-key shortcuts are on. ? lists them.", "单键快捷键已开启，按 ? 查看。"],
   keysAreOff: ["Single-key shortcuts are off.", "单键快捷键已关闭。"],
   keysOn: ["Turn on shortcuts", "开启快捷键"],

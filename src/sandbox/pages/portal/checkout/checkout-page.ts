@@ -109,7 +109,7 @@ function disabledButton(label: Words, reasonId: string): Html {
   return html`<button type="button" disabled aria-describedby="${reasonId}">${label}</button>`;
 }
 
-/** The link that downloads this page as a file (`SAVED_STORY_ROUTE`). */
+/** The link that downloads this page as a file (`downloadStory`). */
 function saveLink(view: PartView): Html {
   const address = storePath(view, `/checkouts/${view.id}/story.html`);
   return html`<p><a class="plain" href="${address}" download>${CHECKOUTS_TEXTS.save}</a></p>`;
