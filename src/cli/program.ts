@@ -296,7 +296,7 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
     .configureHelp({ minWidthToWrap: MIN_WIDTH_TO_WRAP, optionDescription: ({ description }) => description })
     .configureOutput({
       writeOut: (text) => stdout.write(text),
-      // With --json, stderr has only the line of the problem: no help of a group.
+      // With --json, stderr has only only the error line, and not the help of a group.
       writeErr: (text) => void (isTyped(world, "json") || stderr.write(text)),
       getOutHelpWidth: () => widthOf(stdout),
       getErrHelpWidth: () => widthOf(stderr),

@@ -74,7 +74,7 @@ export const parseCredentials: (text: string) => Credentials | undefined = parse
 
 export const parseRunRecord = parserOf(runSchema);
 
-/** The parser of a file. A command reads few of these files, so each schema is made when its first file is read. */
+/** The parser of a file. A command reads few of these files, so each schema is made when the first file of its kind is read. */
 function parserOf<Value>(makeSchema: () => z.ZodMiniType<Value>): (text: string) => Value | undefined {
   const schema = lazyValue(makeSchema);
   // A command reads each file once or twice, so compiling the schema would cost more than it saves.

@@ -40,7 +40,7 @@ export const listen: World["listen"] = async (makeService, options) => {
     await import("../web/server/serve.ts"),
     await import("../web/quiet.ts"),
   ];
-  // Its timer does not keep the program running.
+  // The timer of the watch for quiet does not keep the program running.
   const after: World["after"] = (milliseconds, run) => void setTimeout(run, milliseconds).unref();
   const watch = { after, monotonic: clock.monotonic, quietMs: QUIET_MS, onQuiet: releaseMemory };
   const makeWatched: typeof makeService = (port, host) => watchForQuiet(makeService(port, host), watch);

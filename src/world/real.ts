@@ -116,7 +116,7 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
   return { world, end };
 }
 
-/** Delay in milliseconds from which on work is not part of a call for which the program may be waiting. */
+/** Minimum delay, in milliseconds, of a timer that does not keep the program running: no call waits that long. */
 const LATER_WORK_MS = 1000;
 
 /** File locks and the host name. The lock module is loaded at its first use. `addon`: the path of the SQLite addon. */

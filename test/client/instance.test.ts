@@ -115,7 +115,7 @@ test("a create without an answer keeps its key, even if the control API no longe
       : answer;
   });
   expect((await told(harness, `${create("o-1")} --retries 0`, { env })).code).toBe(7);
-  // Now the sandbox answers only the create.
+  // Now the control API does not answer.
   harness.setFault((request, pass) =>
     request.url.includes("/__sandbox/")
       ? Promise.resolve({ ok: false, failure: "timeout", message: "no answer" })

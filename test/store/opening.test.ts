@@ -102,8 +102,9 @@ function logsAside(path: string): readonly string[] {
 }
 
 /**
- * All states of one database in two copies that continue: killed, closed, opened and copied at random. A line of logs
- * ends where a log is removed: at a sealed close, or at the next opening after any other close.
+ * Opens, kills, closes and copies two copies of one database at random, and returns the files as each step left them.
+ * `line` numbers the logs of a copy: a new number begins when the old log is gone, after a sealed close or, after any
+ * other close, at the next opening.
  */
 function live(random: () => number, folder: string): readonly Left[] {
   const left: Left[] = [];

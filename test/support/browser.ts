@@ -4,7 +4,7 @@ import { chromium, type Browser } from "playwright-core";
 
 const MODULES = join(import.meta.dirname, "../../node_modules");
 
-/** Chromium without a window: on Linux x64 from a package, elsewhere an installed Chrome. */
+/** Launches a headless browser: the Chromium of a package on Linux x64, elsewhere the installed Chrome. */
 export async function launchBrowser(more: readonly string[] = []): Promise<Browser> {
   // As root, for example in a container, Chromium runs only without its own sandbox. It opens only our own pages.
   const args = ["--no-sandbox", "--font-render-hinting=none", ...more];

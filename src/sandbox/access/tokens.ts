@@ -18,7 +18,7 @@ export type Tokens = Readonly<ReturnType<typeof createTokens>>;
 
 /** How long a link can be used, in milliseconds. */
 const LINK_TTL_MS = 24 * 3_600_000;
-/** Minimum time between two recorded uses of a token, in milliseconds, so that reads seldom write. */
+/** Minimum time between two recorded uses of a token, in milliseconds, so that most reads write nothing. */
 const USE_INTERVAL_MS = 60_000;
 
 type TokensWorld = Pick<World, "now" | "uuid" | "freshId" | "randomBytes">;

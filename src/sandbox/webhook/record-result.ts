@@ -39,7 +39,7 @@ export function recordAttemptResult(
     endpoint.url === endedAttempt.endpoint.url &&
     "error" in outcome &&
     outcome.error === "unreachable";
-  // An uncounted attempt is repeated immediately, over a new connection.
+  // An uncounted attempt leaves the delivery due: for a new connection, or until the paused listener returns.
   const isUncounted = shouldPause || hasKeptConnectionFailed(result);
   const tries = isUncounted ? delivery.tries : delivery.tries + 1;
   const verdict = isUncounted
