@@ -18,7 +18,7 @@ export function createObjectAlarm(
     return storage.setAlarm(time);
   };
   return {
-    /** Called after a write, because it may have created due work. Sets the alarm, unless it rings within 10 s anyway. */
+    /** Called after a write, because it may have created due work. Sets the alarm, unless it fires within 10 s anyway. */
     onWrite: (): void => {
       // Not awaited: the runtime writes the alarm together with the rows.
       if (alarmAt > now() + ALARM_DELAY_MS || alarmAt <= now()) void arm(now() + ALARM_DELAY_MS);

@@ -74,7 +74,7 @@ export function openStore(
       try {
         if (watch.isIntact()) binding.seal();
       } catch (error) {
-        // If the disk fails, the next opening binds its log at once, as after a kill.
+        // If the disk fails, the log stays unsealed: the next opening binds it at once, as after a kill.
         if (!(toStorageError(error) instanceof StorageUnavailable)) throw error;
       } finally {
         close();

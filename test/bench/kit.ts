@@ -17,7 +17,10 @@ const SCHEDULES = 300;
 const STORE_ROWS = 14;
 const ORDER = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" } as const;
 
-/** The cost of a sandbox in memory in the process of a test suite, compared with the same rows in bare SQLite. */
+/**
+ * Measures the kit's in-memory sandbox: starts, stores and resets against bare SQLite, a parallel suite against a
+ * shared store, and the speed of `explore`.
+ */
 export async function measureKit(): Promise<Figure[]> {
   // The first start loads and compiles the code of later starts.
   await (await startSandbox()).close();

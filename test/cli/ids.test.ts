@@ -111,7 +111,7 @@ test("every command finds the same order or session by its id, its order_id and 
       new URLSearchParams(body.split("find?")[1]?.replace(/".*/, "")).get("q"),
     );
     expect(found).toEqual([id, id.toUpperCase(), id, shortId(id), shortId(id).toUpperCase()]);
-    // The commands have found this paid order or session.
+    // The commands found this order or session, and no other.
     expect((await run("orders get NAME", orderId)).stdout).toContain(id);
     expect(
       (await run("events list --json --checkout NAME", orderId)).stdout.match(new RegExp(id, "g"))?.length,

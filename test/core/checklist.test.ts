@@ -123,7 +123,7 @@ const comeBack = (more: Partial<DrillFact> = {}): DrillFact =>
   drill({ kind: "browser_return", subject: "http://localhost:3000/thanks", ...more });
 const twice = (more: Partial<DrillFact> = {}): DrillFact =>
   drill({ kind: "duplicates", subject: duplicatesSubject([endpoint()]), ...more });
-/** Facts with these endpoints, and a duplicates drill of the enabled endpoints. */
+/** Facts with these endpoints, and a duplicates drill of the enabled endpoints with a URL. */
 const of = (...endpoints: EndpointFact[]): Partial<ReadinessFacts> => ({
   endpoints,
   duplicatesDrill: twice({

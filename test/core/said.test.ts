@@ -6,7 +6,7 @@ import { WEBHOOK_STEP_TITLES } from "../../src/core/readiness/drills/webhook.ts"
 
 const NAMES = FACT_TABLES.flatMap((table) => Object.keys(table));
 
-test("every fact has one sentence with its values, in both languages", () => {
+test("every fact has a sentence in both languages, with the same values", () => {
   expect(NAMES.length).toBeGreaterThan(300);
   expect(new Set(NAMES).size).toBe(NAMES.length);
   const titles = [WEBHOOK_STEP_TITLES, RUN_STEP_TITLES].flatMap((steps) =>

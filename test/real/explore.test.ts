@@ -59,7 +59,7 @@ test("the documented explore command finds no broken rule in a program that stor
   expect(JSON.parse(stdout)).toMatchObject({ schedules: 1, held: 1, broken: [] });
 });
 
-test("explore finds the mistake of a program that stores its key only after the answer, and prints the command line that repeats it", async () => {
+test("explore finds the mistake of a program that stores its key only after the answer, and prints the command line that reproduces the finding", async () => {
   const found = await run(["explore", "--json", "--only", KILL, ...COMMAND], { cwd: folderWith(false) });
   expect([found.code, found.stderr]).toEqual([1, ""]);
   const told = JSON.parse(found.stdout) as Parameters<typeof differenceFrom>[1] & {

@@ -45,7 +45,7 @@ test("a seeded sandbox has a fixed time, ordered UUIDs v7 and no socket", async 
   expect(ids[0]?.startsWith("019b76da-a800")).toBe(true);
 });
 
-test("reads, waits and other stores do not change a seeded store's bytes", async () => {
+test("reads, waits and other stores do not change a seeded store's results", async () => {
   const [quiet, watched] = [await startSeeded(), await startSeeded()];
   const [one, other, beside] = [
     await quiet.createStore(),

@@ -132,7 +132,7 @@ function take(queues: ReturnType<typeof openQueues>, [kind, ...values]: Step): v
   }
 }
 
-test("after any sequence of steps, each queue begins with the delivery that the rule requires", () => {
+test("after any sequence of steps, the next deliveries are those of the reference query", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const queues = openQueues();

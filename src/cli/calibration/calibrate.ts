@@ -136,13 +136,13 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   return finalResult.missReasons.size > 0 ? EXIT.unreachable : EXIT.done;
 }
 
-/** Lists the parts of the dialect that no answer of the run showed; they keep our names. */
+/** Lists the parts of the dialect that no answer of the run showed; they keep the sandbox's names. */
 function unobservedNamesText(isPaid: boolean): string {
   const codes = ERROR_CODES.filter((code) => !PROVOKED_CODES.includes(code));
   const events = isPaid
     ? "events of sessions and of other statuses"
     : "events, their fields and headers (--with-payer)";
-  return `the dialect has our names for ${[events, ...codes].join(", ")}`;
+  return `the dialect has the sandbox's names for ${[events, ...codes].join(", ")}`;
 }
 
 /** Writes a file of the maximum size before any request, so that no answer is lost because the disk is full. */

@@ -130,7 +130,7 @@ function findPlace(
     : {
         choices: argument.argChoices,
         kind: kindOfArgument(words.join(" ")),
-        mayBeFile: FILE_WORDS.has(argument.name()),
+        mayBeFile: FILE_PLACEHOLDERS.has(argument.name()),
         isList: false,
         isArgument: true,
       };
@@ -197,13 +197,13 @@ function placeOfOption(option: Option): Place {
   return {
     choices: option.argChoices,
     kind: kindOfOption(option),
-    mayBeFile: FILE_WORDS.has(value),
+    mayBeFile: FILE_PLACEHOLDERS.has(value),
     isList: isListOption(option),
     isArgument: false,
   };
 }
 
 /** Placeholders of values that are files, or words of another program. */
-const FILE_WORDS: ReadonlySet<string> = new Set(["file", "folder", "profile|file", "command", "arguments"]);
+const FILE_PLACEHOLDERS = new Set(["file", "folder", "profile|file", "command", "arguments"]);
 
 const ANY_FILE: Place = { mayBeFile: true, isList: false, isArgument: true };

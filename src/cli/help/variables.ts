@@ -16,7 +16,7 @@ export const SYSTEM_VARIABLES = {
   XDG_CONFIG_HOME: "folder of this user's settings (default: .config in the home folder)",
   http_proxy: "proxy for calls to a service with --base-url or --target over http; never for this machine",
   https_proxy: "proxy for calls to a service with --base-url or --target over https; never for this machine",
-  all_proxy: "proxy if http_proxy or https_proxy is not set",
+  all_proxy: "proxy for a scheme whose own variable (http_proxy, https_proxy) is not set",
   no_proxy: "hosts that are reached without a proxy",
   HTTP_PROXY: "same as http_proxy",
   HTTPS_PROXY: "same as https_proxy",

@@ -217,8 +217,8 @@ function correctedLineFor(
   if (code === "checkout.refusedValue") return correctedLine([...words, name, optionValue ?? ""], argument);
   if (code === UNKNOWN_OPTION) {
     const knownWords = argument === undefined ? words : [...words, argument];
-    const argumentLine = optionValue === undefined ? correctedLine([...words, name], argument) : undefined;
-    return correctedLine([...knownWords, name], optionValue) ?? argumentLine;
+    const lineForArgument = optionValue === undefined ? correctedLine([...words, name], argument) : undefined;
+    return correctedLine([...knownWords, name], optionValue) ?? lineForArgument;
   }
   // `sandbox clock +2h`.
   if (words.at(-1) === "clock" && DURATION_PATTERN.test(nextWord))

@@ -100,7 +100,7 @@ export function shopOptions(): readonly Option[] {
   ];
 }
 
-/** The options of a run. The part on creates has the older name of `--create`, and needs no existing checkout. */
+/** The idempotency part also accepts `--client-command`, the older name of `--create`, and has no `--checkout`. */
 export function runOptions(budget: string, isCreatesPart: boolean): readonly Option[] {
   return [
     ...shopOptions(),

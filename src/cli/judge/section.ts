@@ -1,5 +1,5 @@
 // The description of a shop: options first, then the section `shop` of checkout.config.json, whose commands run only
-// after the person has confirmed that section of that file.
+// after the user has confirmed that section of that file.
 import { dirname, join } from "node:path";
 import type { ShopDescription } from "../../client/judge/description.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";

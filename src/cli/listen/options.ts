@@ -59,7 +59,7 @@ export type ListenPlan = ForwardPlan & {
   readonly ownHosts: readonly string[];
   readonly timeoutMs: number;
   readonly tls: TlsTrust | undefined;
-  /** The header names of a service that uses other names. */
+  /** The header names of `--header-names`; undefined for the default names. */
   readonly dialect: Dialect | undefined;
 };
 

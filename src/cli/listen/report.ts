@@ -205,7 +205,7 @@ function resultParts(
   }
 }
 
-/** The span until the next attempt, by the store's clock. */
+/** The time until the next attempt, by the store's clock; `given up` if there is none. */
 function nextText({ waitMs }: NextAttempt): string {
   if (waitMs === null) return "given up";
   const [size, unit] = SPAN_UNITS.find(([unitMs]) => waitMs >= 2 * unitMs) ?? [SECOND_MS, "s"];

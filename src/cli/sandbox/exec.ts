@@ -75,7 +75,7 @@ export function registerExec(group: Group): void {
       ),
       switchOption(
         "--keep",
-        "after the command, keep the store of --store new, or keep the sandbox running until Ctrl-C",
+        "keep the store of --store new after the command; without --store, keep the sandbox running until Ctrl-C",
       ),
       ...[configOption(), ...servingSettings()].map((option) => toSetting("CHECKOUT_SANDBOX", option)),
     ],

@@ -78,7 +78,8 @@ export function registerKeys(group: Group): void {
   register(group, {
     name: "generate",
     usesStore: false,
-    summary: "generate secrets for a new sandbox: an API key, a signing secret and both tokens",
+    summary:
+      "generate secrets for a new sandbox: an API key, a signing secret, a control token and an admin token",
     examples: ["checkout keys generate > sandbox.env", "checkout keys generate --json"],
     run: runGenerate,
   });

@@ -183,7 +183,7 @@ async function runConcurrently(play: Play, acts: readonly ConcurrentStep[]): Pro
       return { act, purchase, event: await lastEventOf(bench, purchase, "succeeded") };
     }),
   );
-  const tellAll = async (): Promise<void> => {
+  const deliverAtOnce = async (): Promise<void> => {
     const [firstPayment] = payments;
     if (firstPayment === undefined) return;
     await pause(firstPayment.act.afterMs);
@@ -205,7 +205,7 @@ async function runConcurrently(play: Play, acts: readonly ConcurrentStep[]): Pro
     for (const step of steps) if ((await playStep(play, step)) === false) break;
   };
   await awaitAll([
-    tellAll(),
+    deliverAtOnce(),
     ...acts.flatMap((act) => ("advanceMs" in act ? [advance(bench, act.advanceMs)] : [])),
     ...acts.flatMap((act) => ("visit" in act ? [visitLater(act.visit, act.afterMs)] : [])),
     ...acts.flatMap((act) => ("steps" in act ? [playLater(act)] : [])),

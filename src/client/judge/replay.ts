@@ -95,21 +95,21 @@ export async function replay(
 
 /**
  * Histories with their replays in place of the verdicts that these disprove. A history has an entry for each kind of
- * checkout: what one kind broke stays broken, and all entries stay if the replay of one kind shows nothing.
+ * checkout: what one kind broke stays broken, and all entries stay if the replay of one kind is inconclusive.
  */
 export function withReplays(
   histories: readonly JudgedHistory[],
   replays: readonly JudgedHistory[],
 ): readonly JudgedHistory[] {
-  const showsNothing = ({ verdict }: JudgedHistory): boolean =>
+  const isInconclusive = ({ verdict }: JudgedHistory): boolean =>
     verdict.state === "not_judged" && !isLate(verdict);
-  const unshownNames = new Set(replays.filter(showsNothing).map(({ name }) => name));
+  const inconclusiveNames = new Set(replays.filter(isInconclusive).map(({ name }) => name));
   const replayedNames = new Set(replays.map(({ name }) => name));
   const isDisproved = ({ name, verdict }: JudgedHistory): boolean =>
-    replayedNames.has(name) && !unshownNames.has(name) && verdict.state !== "broken";
+    replayedNames.has(name) && !inconclusiveNames.has(name) && verdict.state !== "broken";
   return [
     ...histories.filter((item) => !isDisproved(item)),
-    ...replays.filter((item) => !showsNothing(item)),
+    ...replays.filter((item) => !isInconclusive(item)),
   ];
 }
 

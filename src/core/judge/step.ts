@@ -61,8 +61,9 @@ export type Step =
       readonly isEarly?: true;
     }
   /**
-   * Another system creates a checkout of the order on these terms. `templateOrder`: the order whose terms are used,
-   * because the shop does not know the order `of`. `kind`: the kind of the shop's own checkouts (default), or the other.
+   * Another system creates a checkout of the order on these terms. `templateOrder`: the order whose terms are copied
+   * (default: `of`), for an order that the shop does not know. `kind`: the kind of the shop's own checkouts
+   * (default), or the other.
    */
   | {
       readonly act: "create_elsewhere";

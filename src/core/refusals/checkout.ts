@@ -72,7 +72,7 @@ export const REFUSALS_OF_CHECKOUTS = {
       "生产凭证未获批准，没有可撤销的批准",
     ],
     store_is_active: ["the store is already active", "商店已启用"],
-    store_is_inactive: ["the store is already inactive", "商店已是未启用状态"],
+    store_is_inactive: ["the store is already inactive", "商店已处于未启用状态"],
     gate_is_closed: ["the production gate is already closed", "生产环境已是关闭状态"],
     production_is_requested: [
       "production access was already requested; the administrator has not decided yet",

@@ -86,7 +86,7 @@ export type RestoreOptions = {
   readonly trust?: boolean | undefined;
   /** Whether to send the due deliveries in another sandbox's snapshot. Default: they are held. */
   readonly adopt?: boolean | undefined;
-  /** Whether the snapshot may contain an approval of production. Default: false. */
+  /** Whether another sandbox's snapshot may approve production or open its gate. Default: such a snapshot is refused. */
   readonly isAdministrator?: boolean;
 };
 

@@ -65,7 +65,7 @@ export class StoreObject extends DurableObject<Env> {
 /** A class that the Worker's configuration names; nothing calls it. */
 export class IndexObject extends DurableObject<Env> {}
 
-/** Passes every create to the same object. */
+/** Passes every request except /healthz to the same object. */
 export class BareService extends WorkerEntrypoint<Env> {
   fetch(request: Request): Promise<Response> {
     if (new URL(request.url).pathname === "/healthz") return Promise.resolve(new Response("ok"));

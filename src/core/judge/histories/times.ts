@@ -61,7 +61,7 @@ const MOMENTS = {
     causes: RESTART_LOSS_CAUSES,
   },
   second_attempt: {
-    title: ["before a second attempt, or before its payment", "再次下单之前或其支付之前"],
+    title: ["before a second attempt, or before its payment", "再次下单之前，或再次下单后、支付之前"],
     needs: ["create"],
     steps: [
       on("b", CREATE, end("failed"), TELL),
