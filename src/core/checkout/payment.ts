@@ -27,7 +27,7 @@ export type CheckoutCommand =
   | { readonly kind: "expire" };
 
 /** The effect of a command: the checkout's status, and the attempt or the late result to record. */
-type CommandEffect = {
+export type CommandEffect = {
   readonly status: Status;
   /** The new or finished attempt to write; null if no attempt changes. */
   readonly attempt: Attempt | null;
@@ -80,7 +80,7 @@ function startAttempt(checkout: Checkout, attempts: readonly Attempt[], now: num
   return moveTo(checkout, "pending", { number, startedAt: now, outcome: null, finishedAt: null });
 }
 
-export function nextAttemptNumber(attempts: readonly Attempt[]): number {
+function nextAttemptNumber(attempts: readonly Attempt[]): number {
   return (attempts.at(-1)?.number ?? 0) + 1;
 }
 

@@ -7,9 +7,9 @@ import {
   decideCommand,
   isExpiryDue,
   isFinal,
-  nextAttemptNumber,
   type AttemptResult,
   type CheckoutCommand,
+  type CommandEffect,
 } from "../../core/checkout/payment.ts";
 import {
   settlementOf,
@@ -164,15 +164,18 @@ function settle(
     const finish = { kind: "finish", attempt: attempt.number, result: outcome } as const;
     return apply(context, { checkout, command: finish }, now);
   }
-  const startOutcome = apply(context, { checkout, command: { kind: "start" } }, now);
+  const startOutcome = decideCommand({ checkout, attempts }, { kind: "start" }, now);
   if (!startOutcome.ok) return startOutcome;
-  const command = { kind: "finish", attempt: nextAttemptNumber(attempts), result: outcome } as const;
-  const finishOutcome = apply(context, { checkout: startOutcome.value.checkout, command }, now);
+  const { attempt: startedAttempt } = startOutcome.value;
+  if (startedAttempt === null) throw new Error(`${checkout.id} has an open attempt`);
+  // The attempt is written once, with its result.
+  const start = record(context, { checkout, effect: { ...startOutcome.value, attempt: null } }, now);
+  const pending = { checkout: start.checkout, attempts: [...attempts, startedAttempt] };
+  const command = { kind: "finish", attempt: startedAttempt.number, result: outcome } as const;
+  const finishOutcome = decideCommand(pending, command, now);
   if (!finishOutcome.ok) return finishOutcome;
-  return accept({
-    ...finishOutcome.value,
-    changes: [...startOutcome.value.changes, ...finishOutcome.value.changes],
-  });
+  const finish = record(context, { checkout: start.checkout, effect: finishOutcome.value }, now);
+  return accept({ ...finish, changes: [...start.changes, ...finish.changes] });
 }
 
 /** Expires a checkout now, as if the payer had not returned: its remaining lifetime is removed. */
@@ -198,16 +201,24 @@ function payLate(
     : finishOutcome;
 }
 
-/** Applies a command to a checkout: the only way to change a status. */
 function apply(
   context: ServiceContext,
   { checkout, command }: { readonly checkout: Checkout; readonly command: CheckoutCommand },
   now: number,
 ): Outcome<Change> {
+  const attempts = context.store.attempts.of(checkout.id);
+  const decision = decideCommand({ checkout, attempts }, command, now);
+  return decision.ok ? accept(record(context, { checkout, effect: decision.value }, now)) : decision;
+}
+
+/** Records the effect of a command on a checkout: the only way to change a status. */
+function record(
+  context: ServiceContext,
+  { checkout, effect }: { readonly checkout: Checkout; readonly effect: CommandEffect },
+  now: number,
+): Change {
   const { store, world, checkoutOrigin } = context;
-  const decision = decideCommand({ checkout, attempts: store.attempts.of(checkout.id) }, command, now);
-  if (!decision.ok) return decision;
-  const { status, attempt, lateResult } = decision.value;
+  const { status, attempt, lateResult } = effect;
   if (attempt !== null) store.attempts.save(checkout.id, attempt);
   if (lateResult !== null)
     store.attempts.recordLateResult({ checkoutId: checkout.id, ...lateResult, recordedAt: now });
@@ -215,7 +226,7 @@ function apply(
     const { id: requestId, storeId } = checkout;
     context.assumptions.note(UNSTATED_CHANGE_DECISIONS, { storeId, requestId, at: now });
   }
-  if (status === checkout.status) return accept({ checkout, changes: [], isLate: lateResult !== null });
+  if (status === checkout.status) return { checkout, changes: [], isLate: lateResult !== null };
 
   const changedCheckout = { ...checkout, status };
   const sequence = store.events.lastSequence(checkout.id) + 1;
@@ -226,5 +237,5 @@ function apply(
   emitEvent(context, event);
   const { id: checkoutId, orderId } = checkout;
   const statusChange = { at: now, checkoutId, orderId, from: checkout.status, to: status, eventId: event.id };
-  return accept({ checkout: changedCheckout, changes: [statusChange], isLate: false });
+  return { checkout: changedCheckout, changes: [statusChange], isLate: false };
 }
