@@ -166,15 +166,16 @@ function settle(
   }
   const startOutcome = decideCommand({ checkout, attempts }, { kind: "start" }, now);
   if (!startOutcome.ok) return startOutcome;
-  const { attempt: startedAttempt } = startOutcome.value;
+  const { status, attempt: startedAttempt } = startOutcome.value;
   if (startedAttempt === null) throw new Error(`${checkout.id} has an open attempt`);
+  const startedCheckout = { ...checkout, status };
+  const command = { kind: "finish", attempt: startedAttempt.number, result: outcome } as const;
+  const payment = { checkout: startedCheckout, attempts: [...attempts, startedAttempt] };
+  const finishOutcome = decideCommand(payment, command, now);
+  if (!finishOutcome.ok) return finishOutcome;
   // The attempt is written once, with its result.
   const start = record(context, { checkout, effect: { ...startOutcome.value, attempt: null } }, now);
-  const pending = { checkout: start.checkout, attempts: [...attempts, startedAttempt] };
-  const command = { kind: "finish", attempt: startedAttempt.number, result: outcome } as const;
-  const finishOutcome = decideCommand(pending, command, now);
-  if (!finishOutcome.ok) return finishOutcome;
-  const finish = record(context, { checkout: start.checkout, effect: finishOutcome.value }, now);
+  const finish = record(context, { checkout: startedCheckout, effect: finishOutcome.value }, now);
   return accept({ ...finish, changes: [...start.changes, ...finish.changes] });
 }
 
