@@ -3,7 +3,7 @@ import { partWords } from "../fact.ts";
 import { excerpt } from "../text.ts";
 import { toIso } from "../clock.ts";
 import { causeText, holdingFault, receivedText, type StoryDelivery, type StoryAttempt } from "./delivery.ts";
-import { isSuccess } from "./delivery-causes.ts";
+import { isSuccess } from "../webhook/delivery.ts";
 import { textOfParts, type LinePart, type PendingEntry, type StoryEntry } from "./explanation.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";

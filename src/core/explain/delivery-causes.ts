@@ -5,7 +5,7 @@ import type { Words } from "../language.ts";
 import type { AttemptFacts } from "../network/connection-fault.ts";
 import { excerpt } from "../text.ts";
 import { DELIVERY_CAUSES, OTHER_CAUSE, type CauseCode } from "./delivery-sentences.ts";
-import { isAcceptedResult, type DeliveryError } from "../webhook/delivery.ts";
+import { isSuccess, type DeliveryError } from "../webhook/delivery.ts";
 
 export type AttemptOutcome = {
   readonly url: string;
@@ -98,11 +98,6 @@ function barePath({ pathname }: URL): string {
 
 function bodyOf({ answer }: Pick<AttemptOutcome, "answer">): string {
   return answer === null ? "" : Buffer.from(answer).toString("utf8");
-}
-
-/** Whether a receiver accepted an attempt: any 2xx. */
-export function isSuccess(status: number | null): boolean {
-  return status !== null && isAcceptedResult({ status, retryAfterMs: 0 });
 }
 
 function causeWithCode(code: CauseCode | "other", ...values: string[]): LikelyCause {

@@ -1,15 +1,9 @@
 import type { Hold } from "../webhook/hold.ts";
-import type { DeliveryState } from "../webhook/delivery.ts";
+import { isSuccess, type DeliveryState } from "../webhook/delivery.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
 import type { AppliedFault } from "../fault/shapes.ts";
 import type { Translator } from "../language.ts";
-import {
-  causeOf,
-  falseSuccessCause,
-  isSuccess,
-  type AttemptOutcome,
-  type LikelyCause,
-} from "./delivery-causes.ts";
+import { causeOf, falseSuccessCause, type AttemptOutcome, type LikelyCause } from "./delivery-causes.ts";
 import { excerpt } from "../text.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";

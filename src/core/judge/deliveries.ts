@@ -1,4 +1,5 @@
 // Explains a wrong booking by the service's own deliveries: the events that a shop accepted, in their order.
+import { isSuccess } from "../webhook/delivery.ts";
 import type { FinalStatus } from "../checkout/payment.ts";
 import { isForgery } from "../fault/actions.ts";
 import type { StepValue } from "../readiness/drill-shapes.ts";
@@ -8,10 +9,6 @@ import type { Observation, ObservedAttempt, ObservedDelivery } from "./observati
 
 function isPaymentEvent(eventType: string): boolean {
   return eventType.endsWith(`.${"succeeded" satisfies FinalStatus}`);
-}
-
-function isSuccess(status: number | null): boolean {
-  return status !== null && status >= 200 && status < 300;
 }
 
 function isGenuine({ fault }: ObservedAttempt): boolean {

@@ -77,7 +77,12 @@ type DeliveryVerdict =
 
 /** Whether a receiver accepted a delivery: any 2xx. A redirect is a failure and is not followed. */
 export function isAcceptedResult(result: DeliveryAttemptResult): boolean {
-  return "status" in result && result.status >= 200 && result.status < 300;
+  return "status" in result && isSuccess(result.status);
+}
+
+/** Whether an answer to a delivery accepts it; null if there was no answer. */
+export function isSuccess(status: number | null): boolean {
+  return status !== null && status >= 200 && status < 300;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { toIso } from "../../../../core/clock.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { causeText, errorText } from "../../../../core/explain/delivery.ts";
-import { isSuccess } from "../../../../core/explain/delivery-causes.ts";
+import { isSuccess } from "../../../../core/webhook/delivery.ts";
 import { inBothLanguages, type Words } from "../../../../core/language.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import { storeTime } from "../../../with-store.ts";
