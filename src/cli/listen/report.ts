@@ -1,3 +1,4 @@
+import { headerPairs } from "../../core/network/headers.ts";
 import { toIso, toIsoOrNull } from "../../core/clock.ts";
 import type { ListenerResult, HandledDelivery, NextAttempt } from "../../client/listen/listener.ts";
 import { faultReason } from "../../core/fault/fault.ts";
@@ -220,8 +221,8 @@ const SPAN_UNITS = [
 
 /** All details of a delivery: its headers with a shortened signature, its body, and the target's answer. */
 export function detailLines({ request, result, status }: HandledDelivery): string {
-  const headers = request.rawHeaders.flatMap((name, index) =>
-    index % 2 === 0 ? [`> ${name}: ${displayHeader(request.rawHeaders[index + 1] ?? "")}`] : [],
+  const headers = headerPairs(request.rawHeaders).map(
+    ([name, value]) => `> ${name}: ${displayHeader(value)}`,
   );
   const body = prettyBody(request.body).map((line) => `> ${line}`);
   const rawAnswer = result.kind === "answered" ? result.answer : "";

@@ -1,3 +1,4 @@
+import { headerPairs } from "../../core/network/headers.ts";
 import { callControl } from "../../client/control/control.ts";
 import { toIso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
@@ -174,9 +175,7 @@ function requestText(request: AnswerOf<"showRequest">): string {
     ["replays", lastReplay === undefined ? null : `${replayedAt.length}, the last at ${toIso(lastReplay)}`],
   ]);
   if (refused === null) return fields;
-  const headers = refused.headers.flatMap((name, index) =>
-    index % 2 === 0 ? [`> ${printable(`${name}: ${refused.headers[index + 1] ?? ""}`)}`] : [],
-  );
+  const headers = headerPairs(refused.headers).map(([name, value]) => `> ${printable(`${name}: ${value}`)}`);
   return [fields, "", ...headers, ...(refused.body === "" ? [] : ["", `> ${jsonLine(refused.body)}`])].join(
     "\n",
   );

@@ -1,3 +1,4 @@
+import { headerPairs } from "../../core/network/headers.ts";
 import { type ScheduledFault } from "../../core/judge/schedule.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import type { HttpRequest, HttpResponse, Listener, ShellEnd, ShellResult, World } from "../../world.ts";
@@ -210,15 +211,13 @@ async function forward(
   url: string,
   { rawHeaders, body }: HttpRequest,
 ): Promise<HttpResponse> {
-  const headers: Record<string, string> = {};
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const [name = "", value = ""] = rawHeaders.slice(index, index + 2);
-    if (!CONNECTION_HEADERS.has(name.toLowerCase())) headers[name] = value;
-  }
+  const forwardedHeaders = headerPairs(rawHeaders).filter(
+    ([name]) => !CONNECTION_HEADERS.has(name.toLowerCase()),
+  );
   const reply = await send({
     method: "POST",
     url,
-    headers,
+    headers: Object.fromEntries(forwardedHeaders),
     body,
     timeoutMs: DELIVERY_TIMEOUT_MS,
     maxResponseBytes: MAX_BYTES,

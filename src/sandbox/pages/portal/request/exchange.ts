@@ -1,3 +1,4 @@
+import { headerPairs } from "../../../../core/network/headers.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import { errorBody } from "../../../../core/checkout/wire.ts";
 import type { RequestDifference } from "../../../../core/explain/explanation.ts";
@@ -41,10 +42,9 @@ export function differencesTable(differences: readonly RequestDifference[]): Htm
 
 /** Formats headers, in which names and values alternate, as lines. */
 function headerText(headers: readonly string[]): string {
-  const lines = headers.flatMap((name, index) =>
-    index % 2 === 0 ? [`${name}: ${headers[index + 1] ?? ""}`] : [],
-  );
-  return lines.join("\n");
+  return headerPairs(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join("\n");
 }
 
 type RequestParts = {
