@@ -10,7 +10,7 @@ import { orderIdLike } from "../../core/readiness/drilled-order-ids.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { Context } from "../command.ts";
-import { ORDER_LABELS, SESSION_LABELS } from "../order/create-report.ts";
+import { ORDER_LABELS, SESSION_LABELS } from "../order/checkout-kinds.ts";
 import { createInSandbox, newPurchaseRequest } from "../order/sandbox-create.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import { operationsAt } from "../target/call.ts";

@@ -2,7 +2,7 @@ import { toIso } from "../../core/clock.ts";
 import { errorRow } from "../../core/errors.ts";
 import type { CreateResult } from "../../client/api/client.ts";
 import type { Exchange } from "../../client/api/exchange.ts";
-import { PAYMENT_METHODS, type CheckoutObject } from "../../core/checkout/checkout.ts";
+import { PAYMENT_METHODS } from "../../core/checkout/checkout.ts";
 import type { CreateRequest } from "../../core/checkout/create-request.ts";
 import type { JournalEntry, KeyRefusal } from "../../core/checkout/journal.ts";
 import { formatAmount } from "../../core/money.ts";
@@ -10,32 +10,10 @@ import { optionToCopy, type Shell } from "../../core/shell/quote.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire-shapes.ts";
 import type { Context } from "../command.ts";
+import type { CheckoutKind } from "./checkout-kinds.ts";
 import { checkoutFields, checkoutOutput, exchangeProblem, addExplanation } from "./exchange-report.ts";
 import type { ResolvedTarget } from "../target/resolve.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
-
-export type CheckoutKind = {
-  readonly object: CheckoutObject;
-  readonly command: "orders" | "sessions";
-  readonly endpoint: "orders" | "checkout-sessions";
-  readonly nounPhrase: string;
-  readonly example: string;
-};
-
-export const ORDER_LABELS: CheckoutKind = {
-  object: "order",
-  command: "orders",
-  endpoint: "orders",
-  nounPhrase: "an order",
-  example: "order-1001",
-};
-export const SESSION_LABELS: CheckoutKind = {
-  object: "checkout_session",
-  command: "sessions",
-  endpoint: "checkout-sessions",
-  nounPhrase: "a checkout session",
-  example: "order-1002",
-};
 
 type CreateReport = {
   readonly kind: CheckoutKind;

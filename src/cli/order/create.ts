@@ -1,3 +1,4 @@
+import { ORDER_LABELS, SESSION_LABELS, type CheckoutKind } from "./checkout-kinds.ts";
 import type { Option } from "commander";
 import {
   buildCreateRequest,
@@ -16,13 +17,7 @@ import { chooseKey, type CreateIntent, type LatestAttempt } from "../../core/che
 import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
-import {
-  ORDER_LABELS,
-  SESSION_LABELS,
-  printCreatedCheckout,
-  type CreatedCheckout,
-  type CheckoutKind,
-} from "./create-report.ts";
+import { printCreatedCheckout, type CreatedCheckout } from "./create-report.ts";
 import { resolveInstance } from "./instance.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { createWithManagedKey } from "./managed-create.ts";

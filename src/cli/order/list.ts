@@ -11,7 +11,7 @@ import { runnerFor } from "../calling.ts";
 import { register, valueOption, type Context, type Group } from "../command.ts";
 import { choiceParser, limitOption } from "../parsers.ts";
 import { nextPageText } from "../printer.ts";
-import { ORDER_LABELS, SESSION_LABELS, type CheckoutKind } from "./create-report.ts";
+import { ORDER_LABELS, SESSION_LABELS, type CheckoutKind } from "./checkout-kinds.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";

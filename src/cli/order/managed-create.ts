@@ -7,7 +7,8 @@ import { unwrap } from "../problem.ts";
 import { runWithSpinner } from "../request/exchange.ts";
 import type { ServiceConnection } from "../target/resolve.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
-import { unwrapCreate, type CreatedCheckout, type CheckoutKind } from "./create-report.ts";
+import { unwrapCreate, type CreatedCheckout } from "./create-report.ts";
+import type { CheckoutKind } from "./checkout-kinds.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { resolveInstance } from "./instance.ts";
 

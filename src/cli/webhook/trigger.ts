@@ -8,7 +8,7 @@ import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { isStoreToken } from "../../core/credential.ts";
 import { printableLiteral, shortId } from "../../core/text.ts";
 import { register, valueOption, type Context, type Group } from "../command.ts";
-import { ORDER_LABELS, SESSION_LABELS, type CheckoutKind } from "../order/create-report.ts";
+import { ORDER_LABELS, SESSION_LABELS, type CheckoutKind } from "../order/checkout-kinds.ts";
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
