@@ -245,7 +245,10 @@ export function releaseFolder(world: Pick<World, "files">, folder: string, ownRu
     world.files.remove(path);
 }
 
-/** Makes a function that parses a file of a folder; undefined if it is missing. An empty file is refused, because no crash leaves one. */
+/**
+ * Makes a function that parses a file of a folder; undefined if it is missing. An empty file is refused, because no
+ * crash leaves one.
+ */
 function readerOf<Value>(name: Parameters<typeof stateFile>[1], parse: (text: string) => Value | undefined) {
   return (world: Pick<World, "files">, folder: string): Outcome<Value | undefined, HostFailure> => {
     const path = stateFile(folder, name);

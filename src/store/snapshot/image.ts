@@ -143,7 +143,10 @@ function checksumOf(bytes: Buffer): number {
   return crc32(tail, crc32(bytes.subarray(0, CHECKSUM_OFFSET)));
 }
 
-/** Opens a snapshot, or says why it cannot be restored. Checks kind, bytes, schema, pages, indexes and references; migrates an older snapshot in memory. */
+/**
+ * Opens a snapshot, or says why it cannot be restored. Checks kind, bytes, schema, pages, indexes and references;
+ * migrates an older snapshot in memory.
+ */
 export function openImage(
   bytes: Uint8Array,
   options: ImageOptions & { readonly isOwn?: boolean },
