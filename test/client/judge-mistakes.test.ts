@@ -150,6 +150,19 @@ test("a shop that appends a suffix to the order_id passes, although its newest o
   expect(await judge(Suffixed, ["payment_again", "second_failed"])).toEqual(HELD);
 });
 
+test("a shop that refuses a payment and accepts its repetition is told that it refused, and not that its view is late", async () => {
+  class RefusesFirst extends CarefulShop {
+    private readonly refusedIds = new Set<string>();
+    override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
+      if (event.data.status !== "succeeded" || this.refusedIds.has(event.event_id)) return super.take(event);
+      this.refusedIds.add(event.event_id);
+      return 400;
+    }
+  }
+  const { code, findings } = await judge(RefusesFirst, ["payment_again"]);
+  expect([code, findings]).toEqual([1, ["plain_purchase: takes_events"]]);
+});
+
 for (const [history, [invariant, Shop]] of Object.entries(MISTAKES))
   test(`a shop with a mistake in the history ${history} breaks only ${invariant}`, async () => {
     const { code, findings } = await judge(Shop, [history]);

@@ -1,7 +1,8 @@
 // The first purchase of a run: as a customer makes it, with the service's own deliveries. It measures the shop.
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { isLate, judgeHistory, noVerdict, type HistoryVerdict } from "../../core/judge/judge.ts";
+import { isLate, isRefusal, judgeHistory, noVerdict, type HistoryVerdict } from "../../core/judge/judge.ts";
 import type { CreateFact, Observation } from "../../core/judge/observation.ts";
+import type { StepValue } from "../../core/readiness/drill-shapes.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import { MAX_SETTLE_MS } from "../../core/judge/shop.ts";
 import { poll } from "../poll.ts";
@@ -184,15 +185,19 @@ async function awaitDeliveries({ world, call, signal }: Bench, purchase: Purchas
 
 /** Whether the shop accepted the event of the payment. */
 function isAccepted(deliveries: Deliveries): boolean {
-  return deliveries.some(({ type, state }) => type.endsWith(".succeeded") && state === "succeeded");
+  return deliveries.some(({ type, state }) => isPayment(type) && state === "succeeded");
 }
 
-/** One fact for each event that got no 2xx. */
+/** One fact for each event that got no 2xx, and for a payment that was refused before a later attempt got a 2xx. */
 function refusedFacts(deliveries: Deliveries): readonly Observation[] {
   return deliveries.toReversed().flatMap(({ type, state, attempts }): readonly Observation[] => {
-    const attempt = attempts.at(-1);
-    if (state === "succeeded" || attempt === undefined) return [];
-    const got = attempt.status === null ? factOf("no_answer") : String(attempt.status);
-    return [{ kind: "refused", type, isForeign: false, got }];
+    const answers = attempts.map(({ status }) => (status === null ? factOf("no_answer") : String(status)));
+    const isRefused = (answer: StepValue): boolean => isPayment(type) && isRefusal(answer);
+    const got = state === "succeeded" ? answers.find(isRefused) : answers.at(-1);
+    return got === undefined ? [] : [{ kind: "refused", type, isForeign: false, got }];
   });
+}
+
+function isPayment(type: string): boolean {
+  return type.endsWith(".succeeded");
 }

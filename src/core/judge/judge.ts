@@ -310,8 +310,8 @@ export function judgeLaterLooks(
 }
 
 /** Whether an answer refuses an event permanently; other answers ask for the event again. */
-function isRefusal(text: StepValue): boolean {
-  return typeof text === "string" && /^[1-4]\d\d$/.test(text) && !["408", "409", "425", "429"].includes(text);
+export function isRefusal(text: StepValue): boolean {
+  return typeof text === "string" && /^[134]\d\d$/.test(text) && !["408", "409", "425", "429"].includes(text);
 }
 
 /** Whether an answer to an event, or its absence, says that the shop is busy. */
