@@ -163,6 +163,24 @@ test("a shop that refuses a payment and accepts its repetition is told that it r
   expect([code, findings]).toEqual([1, ["plain_purchase: takes_events"]]);
 });
 
+test.each(["first", "last"])(
+  "a return page that checks only the %s session_id of its address, and asks about another, breaks never_unpaid",
+  async (checked) => {
+    class MixedSessions extends CarefulShop {
+      override async welcome(query: URLSearchParams): Promise<void> {
+        const ids = query.getAll("session_id");
+        const [checkedId = "", askedId = ""] =
+          checked === "first" ? [ids[0], ids.at(-1)] : [ids.at(-1), ids[0]];
+        const order = this.orders.get(query.get("order_id") ?? "");
+        if (order?.checkouts.has(checkedId) !== true) return;
+        if ((await this.site.retrieve(askedId)).status === "succeeded") order.bookings = [checkedId];
+      }
+    }
+    const { code, findings } = await judge(MixedSessions, ["return_other_session"]);
+    expect([code, findings]).toEqual([1, ["return_other_session: never_unpaid"]]);
+  },
+);
+
 for (const [history, [invariant, Shop]] of Object.entries(MISTAKES))
   test(`a shop with a mistake in the history ${history} breaks only ${invariant}`, async () => {
     const { code, findings } = await judge(Shop, [history]);

@@ -220,7 +220,11 @@ async function awaitAll(promises: readonly Promise<void>[]): Promise<void> {
   if (failure?.status === "rejected") throw failure.reason;
 }
 
-async function visit(play: Play, orderName: OrderName, { session, ...form }: ReturnForm = {}): Promise<void> {
+async function visit(
+  play: Play,
+  orderName: OrderName,
+  { session, secondSession, query = "", ...otherForm }: ReturnForm = {},
+): Promise<void> {
   const { bench, facts } = play;
   const { shop, world } = bench;
   const purchase = purchaseOf(play, orderName);
@@ -232,7 +236,9 @@ async function visit(play: Play, orderName: OrderName, { session, ...form }: Ret
   }
   if (shop.returnUrl === undefined) throw new Error("a history of returns needs a return_url");
   const sessionId = sessionOf(play, purchase, session);
-  const isOwn = ownCheckouts(purchase).some(({ id }) => id === sessionId);
+  const secondId = secondSession && lastCheckout(purchaseOf(play, secondSession)).id;
+  const form = { ...otherForm, query: secondId === undefined ? query : `${query}&session_id=${secondId}` };
+  const isOwn = secondId === undefined && ownCheckouts(purchase).some(({ id }) => id === sessionId);
   const firstFailureStatus = play.faults.length > 0 ? 600 : isOwn ? 300 : 500;
   const { cookies } = purchase;
   const startedAt = world.monotonic();

@@ -23,6 +23,8 @@ export type OtherTerms = AmountDirection | "other_currency";
 export type ReturnForm = {
   /** Whose session is in the address. `first`: the visited order's first; null: no session. Default: its last session. */
   readonly session?: OrderName | "first" | null;
+  /** Whose session follows in the address, as a second `session_id`. */
+  readonly secondSession?: OrderName;
   readonly query?: string;
   readonly method?: "GET" | "POST";
   /** The page that the customer comes from. Default: the payment page. */

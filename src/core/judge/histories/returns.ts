@@ -130,6 +130,8 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
       on("c", VISIT_WITH_OTHER_SESSION),
       on("b", PAY),
       VISIT_WITH_OTHER_SESSION,
+      visitAs({ secondSession: "b" }),
+      visitAs({ session: "b", secondSession: "a" }),
       LOOK,
       on("b", TELL, LOOK),
       LOOK,
