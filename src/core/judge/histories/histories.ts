@@ -23,6 +23,7 @@ export type HistoryName = keyof typeof HISTORIES;
 const FIRST_HISTORIES: readonly HistoryName[] = [
   "answer_lost",
   "restart_at_event",
+  "restart_after_answer",
   "payment_again",
   "return_same_moment",
   "burst",
