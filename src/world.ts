@@ -91,7 +91,7 @@ export type OutboundRequest = {
 /** `ca`: the only CA certificates to trust, in PEM. `isUnchecked`: certificates are not verified. */
 export type TlsTrust = { readonly ca: string } | { readonly isUnchecked: true };
 
-/** A whole answer, or the reason why there is none. */
+/** The answer, or the reason why there is none. */
 export type OutboundResult =
   | {
       readonly ok: true;
@@ -159,8 +159,8 @@ export type PathFacts = {
   /** The most that other users, including the group, can do with the path. */
   readonly openTo: "nobody" | "readers" | "writers";
   /**
-   * Who can write to the path. `own group` has the number of the user: the private group that Debian, Ubuntu and Fedora
-   * give each user, whose members can write to every new file there.
+   * Who can write to the path. `own group`: only a group with the number of the user, which on Debian, Ubuntu and
+   * Fedora is the user's private group; with the umask 002, its members can write to every new file.
    */
   readonly writableBy: "owner" | "own group" | "others";
   /** The last change of the content, in milliseconds since the epoch. */
@@ -222,7 +222,7 @@ export type Files = {
   readonly makeFolder: (path: string) => void;
   /** The facts about a path, without following a link; undefined if it does not exist. */
   readonly stat: (path: string) => PathFacts | undefined;
-  /** The path of an existing folder without links. */
+  /** The path of an existing folder, with its links resolved. */
   readonly realPath: (path: string) => string;
   readonly list: (path: string) => readonly string[];
   /** Removes all rights to a folder except the owner's. Throws if the path is a link. */
@@ -264,7 +264,7 @@ export type ShellCommand = {
 export type ShellEnd = "terminate";
 
 export type ShellResult = {
-  /** `timeout`, `aborted`: the command was killed. `not_run`: there is no shell; the reason is in `stderr`. */
+  /** `timeout`: killed. `aborted`: killed or asked to end. `not_run`: there is no shell; the reason is in `stderr`. */
   readonly ending: "exited" | "timeout" | "aborted" | "not_run";
   /** Null if a signal ended the command, or if it was not run. */
   readonly exitCode: number | null;
@@ -327,7 +327,7 @@ export type World = {
   readonly settingsFolder: () => string | undefined;
   /** The folder of this package; undefined in the single executable. */
   readonly packageFolder: () => string | undefined;
-  /** The text of a file of this package; undefined if it is not there, as in the single executable. */
+  /** The text of a file in this package's `dist` folder; undefined if it is missing, as in the single executable. */
   readonly ownFile: (name: string) => string | undefined;
   /** Path of the native SQLite addon in the single executable; undefined elsewhere. */
   readonly sqliteAddon: () => string | undefined;
@@ -379,8 +379,8 @@ export type World = {
   /** A new path in the system's temporary folder that nobody can guess. */
   readonly temporaryPath: () => TemporaryFile;
   /**
-   * Runs a command line in the platform's shell until it ends, with an empty stdin. When it ends or times out, the
-   * processes that it leaves behind are killed.
+   * Runs a command line in the platform's shell until it ends, with an empty stdin. Then kills the processes that are
+   * left in its process group (on Windows only after a timeout or an abort).
    */
   readonly run: (command: ShellCommand) => Promise<ShellResult>;
   /**
@@ -409,8 +409,8 @@ export type World = {
   /** Whether a process has locked a file, even a process that cannot be seen from here. */
   readonly isFileLocked?: (path: string) => Promise<boolean>;
   /**
-   * Calls a function once, within seconds after a file was deleted or replaced, until the returned function is called.
-   * Default: files are not watched.
+   * Calls a function once, within seconds after a file was deleted or replaced, unless the returned function was
+   * called. Default: files are not watched.
    */
   readonly onFileLost?: (path: string, onLost: () => void) => () => void;
   readonly hostName?: () => string;

@@ -39,7 +39,7 @@ export type SecretName = keyof typeof SECRETS;
 
 export type GivenSecret = { readonly value: string; readonly source: string };
 
-/** The given secrets; a missing secret is generated. */
+/** The given secrets; a missing secret comes from the existing state, or is generated. */
 export type GivenSecrets = Readonly<Partial<Record<SecretName, GivenSecret>>>;
 
 export const SECRET_VARIABLES = Object.entries(SECRETS).map(

@@ -108,7 +108,9 @@ type ServicePort = Pick<SandboxOptions, "deliveryTls"> & {
   readonly host?: LoopbackHost;
 };
 
-/** Listens on a port. A named port must be free; if the default port is taken, the next ports are tried, with a message. */
+/**
+ * Listens on a port. A named port must be free, as must a port behind a public URL; otherwise the next ports are tried.
+ */
 export async function listenOnPort(
   context: Host,
   options: ServeOptions,

@@ -148,7 +148,7 @@ async function setUp(
   return { seedHook: applySetup, report: () => setup.onApplied(changes) };
 }
 
-/** Repeats a write while another process keeps the database locked; each attempt waits 2 s. */
+/** Repeats a write while the database cannot be used; if another process locks it, each attempt waits 2 s. */
 export async function retryWhileLocked<Value>(
   write: () => Promise<Value>,
 ): Promise<Outcome<Value, HostFailure>> {
@@ -164,7 +164,7 @@ export async function retryWhileLocked<Value>(
   }
 }
 
-/** Maximum number of attempts of a start to write to a locked database. */
+/** Maximum number of attempts of a start to write to the database. */
 const MAX_LOCKED_ATTEMPTS = 5;
 
 /** The refusal of a start: the configuration, or the first store of the state, is refused. */

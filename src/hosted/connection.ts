@@ -97,7 +97,7 @@ function convertBlobs(row: Record<string, Value>): Readonly<Record<string, unkno
 /** Finds SQLite's error code in a message: the runtime's errors have no property for it. */
 const SQLITE_CODE = /\bSQLITE_[A-Z_]+/;
 
-/** Turns an error of the disk into StorageUnavailable, as a state file does; returns other errors unchanged. */
+/** Turns an error of the disk into StorageUnavailable, as for a state file; returns other errors unchanged. */
 export function toStorageFailure(error: unknown): unknown {
   const [code] = (isError(error) ? SQLITE_CODE.exec(error.message) : null) ?? [];
   return code === undefined || !isError(error)

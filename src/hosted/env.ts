@@ -20,7 +20,7 @@ export type StoreInput = {
 };
 
 export type ObjectCalls = {
-  /** Whether a write has succeeded since the object was started, or since its last failed write. */
+  /** Whether a write has changed a row since the object was started, or since its disk last failed. */
   hasWritten(): boolean;
 };
 

@@ -161,7 +161,7 @@ function markOfStore(storeId: string): Mark {
   return mark;
 }
 
-/** The first store, if it is already on the operator's disk; undefined on a platform, where the index generates it. */
+/** The first store, if it is on the operator's disk; undefined on a platform, where id and key are generated. */
 function firstStoreOf({ FIRST_STORE }: HostedEnv): FirstStore | undefined {
   const givenStore: FirstStore | null = FIRST_STORE === null ? null : JSON.parse(FIRST_STORE);
   return givenStore ?? undefined;

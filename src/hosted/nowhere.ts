@@ -7,9 +7,9 @@ import { openObjectStore } from "./store.ts";
 import { workerWorld } from "./world.ts";
 
 /**
- * A sandbox without a store, for requests that name no store: it refuses them with the usual messages in the usual
- * order, and serves the static files of the pages. It reads and writes no data. Each request gets a new one, because
- * the timers of a Worker end with their request.
+ * A sandbox without a store, for requests that name no existing store: it refuses them with the usual messages in the
+ * usual order, and serves the static files of the pages. It reads and writes no data. Each request gets a new one,
+ * because the timers of a Worker end with their request.
  */
 export function createStorelessSandbox(env: HostedEnv): Sandbox {
   const world = workerWorld(0);

@@ -40,7 +40,7 @@ export function migrateTables(storage: ObjectStorage): void {
   });
 }
 
-/** The state of an object. `hasWritten`: whether a write has succeeded since the start or the last failed write. */
+/** `hasWritten`: whether a write has changed a row since the start, or since the disk last failed. */
 type ObjectStore = Store & { readonly hasWritten: () => boolean };
 
 /** Writes run immediately; the runtime delays answers until the writes are on disk. Each write is followed by `onWrite`. */

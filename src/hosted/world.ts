@@ -6,7 +6,7 @@ import { MARK_COUNT, markedKeyBytes, markedUuid, type Mark } from "./shared/mark
 
 export type WorkerWorld = ReturnType<typeof workerWorld>;
 
-/** The world of a Worker. All ids and keys that it creates contain the mark. */
+/** The world of a Worker. Its UUIDs v7 and API keys contain the mark. */
 export function workerWorld(mark: Mark) {
   return {
     now: () => Date.now(),

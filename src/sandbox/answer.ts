@@ -28,7 +28,7 @@ export type LogFields = {
   readonly fault?: AppliedFault;
 };
 
-/** Formats a refusal as an answer, with the names of a dialect; the log gets the sandbox's own code. */
+/** Formats a refusal as an answer, in a dialect if one is given; the log gets the sandbox's own code. */
 export function answerRefusal(
   requestId: string,
   refusal: Refusal,

@@ -56,7 +56,7 @@ export type SandboxParts = Pick<
   readonly requests: RequestLog;
   /** Whether due work is left to the next start. */
   readonly isAsleep?: boolean;
-  /** Called with internal errors, and with the request_id that the caller received. */
+  /** Called with internal errors, and with the request_id that the caller received or the name of the failed work. */
   readonly report: (requestId: string, error: unknown) => void;
 };
 

@@ -54,7 +54,10 @@ export const HISTORY_STEPS: readonly (readonly string[])[] = [
   ...["drills", "waivers", "explorations", "admin_acts"].map((table) => [deleteRows(table)]),
 ];
 
-/** `replace`: deletes everything but the keys of drills, which stay valid, before the caller writes the store anew. */
+/**
+ * `replace`: deletes everything but tokens and the keys of drills, which stay valid, before the caller writes the store
+ * anew.
+ */
 type ErasureEnd = Erasure["kind"] | "replace";
 
 /** Tokens are deleted with the store, but not by a restore, because no snapshot has them. */

@@ -18,7 +18,7 @@ CREATE TABLE snapshot (
 ) STRICT;
 `;
 
-/** The id of the instance, with which clients keep events and keys (decision 96). */
+/** The id of the instance, which clients store with events and keys (decision 96). */
 export function instanceTable(connection: Connection) {
   const select = connection.prepare<[], string>("SELECT uuid FROM instance").pluck();
   const upsert = connection.prepare<[string]>(

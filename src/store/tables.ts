@@ -32,7 +32,7 @@ import { storesTable } from "./stores.ts";
 import { tokensTable } from "./tokens.ts";
 import { faultsTable } from "./fault/faults.ts";
 
-/** Creates the tables on any kind of connection. `createSnapshots`: for the snapshots that this kind supports. */
+/** Creates the tables on any kind of connection. `createSnapshots` creates the snapshots that this kind supports. */
 export function createTables(
   connection: Connection,
   {

@@ -22,7 +22,7 @@ type NodeError = NodeJS.ErrnoException & {
   readonly errors?: readonly NodeJS.ErrnoException[];
 };
 
-/** The result of a failed request; `unreachable` if nothing can have been sent. */
+/** The result of a failed request: `aborted` after an abort, otherwise `unreachable` if nothing can have been sent. */
 export function describeFailure(error: NodeError, progress: Progress): Failure {
   const message = textOf(error);
   const facts = factsOf(error, progress);

@@ -3,7 +3,7 @@ import { displayProxy } from "../core/network/proxy.ts";
 import type { OutboundRequest } from "../world.ts";
 import type { Failure } from "./failure.ts";
 
-/** A connection to a server through a proxy, ready for TLS; or an error, after which nothing was sent to the server. */
+/** A connection to a server through a proxy, ready for TLS; or an error, and then nothing was sent to the server. */
 type Tunnel =
   | { readonly ok: true; readonly socket: Socket }
   | { readonly ok: false; readonly error: NodeJS.ErrnoException };
@@ -56,7 +56,7 @@ export function proxyRefusal(status: number, target: string): string {
     : `it refused a connection to ${target} (${status})`;
 }
 
-/** Adds the proxy to the message of a failure after which nothing was sent. */
+/** Adds the proxy to the message of a failure before the server was reached. */
 export function toProxyFailure(proxy: string, failure: Failure): Failure & { readonly wasConnected: false } {
   const message = `through the proxy ${displayProxy(proxy)}: ${failure.message}`;
   return { ...failure, message, wasConnected: false };

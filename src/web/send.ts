@@ -11,8 +11,8 @@ import { examineResult } from "./examine.ts";
 
 /**
  * Sends one request and reads its whole answer, without redirects or retries. A failure before the connection is
- * established is `unreachable`; after any other failure it is not certain that nothing was sent. `signal` aborts the
- * request; `lacksIpv4` returns whether this machine has no address of 127.0.0.0/8 (default: it has one).
+ * established, except an abort, is `unreachable`; after any other failure the request may have been sent. `signal`
+ * aborts the request; `lacksIpv4` returns whether this machine has no address of 127.0.0.0/8 (default: it has one).
  */
 export async function sendHttp(
   outbound: OutboundRequest,
@@ -173,7 +173,7 @@ type Route = Partial<ReturnType<typeof toProxyForm>> & {
 
 /** How long an idle connection is kept, in milliseconds: for a shorter time than servers keep it. */
 const KEEP_ALIVE_TIMEOUT_MS = 1000;
-/** Maximum number of kept connections to the same addresses. */
+/** Maximum number of idle connections that an agent keeps to each host. */
 const MAX_KEPT_CONNECTIONS = 32;
 /** Maximum number of address sets with kept connections. */
 const MAX_AGENTS = 256;
@@ -189,7 +189,7 @@ async function findKeptRoute(outbound: OutboundRequest): Promise<Pick<Route, "ag
   const knownAgent = agents.get(key);
   if (knownAgent !== undefined && connection === "kept") return { agent: knownAgent };
   const agent = closeOnStrayBytes(new Agent(options));
-  // A dropped agent closes by itself when its connections are idle.
+  // The connections of a dropped agent close by themselves when they are idle.
   const [oldestKey] = agents.keys();
   if (oldestKey !== undefined && agents.size >= MAX_AGENTS) agents.delete(oldestKey);
   agents.set(key, agent);
@@ -221,7 +221,7 @@ function optionsOf(
   const isChunked = "Transfer-Encoding" in headers;
   const length = body === undefined || isChunked ? {} : { "Content-Length": Buffer.byteLength(body) };
   return {
-    // Does not use the global agent, because the environment can route that agent, with the API key, through a proxy.
+    // Does not use the global agent: the environment can route its requests, with the API key, through a proxy.
     agent: false,
     ...route,
     method,
@@ -263,8 +263,8 @@ function createPinnedLookup(addresses: readonly string[]): LookupFunction {
 }
 
 /**
- * Collects an answer, which ends with its announced body, whatever follows; without a length, with the connection. The
- * returned function must be called with the error of the connection, or of bytes on it.
+ * Collects an answer, which ends after its announced length, or with the connection if it announces none. The returned
+ * function must be called with any error of the connection or of the parser.
  */
 function collectAnswer(
   response: IncomingMessage,

@@ -13,7 +13,7 @@ export const SQLITE_ASSET = "better_sqlite3.node";
 
 let unpackedPath: string | undefined;
 
-/** The path of the addon, unpacked once: two copies do not know each other's locks, and closing one ends the other's. */
+/** The path of the addon, unpacked once: two loaded copies ignore and release each other's locks. */
 export function unpackAddon(): string {
   unpackedPath ??= unpack();
   return unpackedPath;
@@ -75,8 +75,8 @@ function cacheFolder(): string {
 }
 
 /**
- * Writes code that will be loaded into a folder to which only this user has access, and returns its path. Throws for
- * any other folder. An existing file is kept only if it belongs to this user, is not a link, and has the same bytes.
+ * Writes the addon to a folder to which only this user has access, and returns its path. Throws for any other folder.
+ * An existing file is kept only if it belongs to this user, is not a link, and has the same bytes.
  */
 export function keepAddon(folder: string, addon: Uint8Array): string {
   files.makeFolder(folder);

@@ -5,8 +5,8 @@ import { isError } from "../core/outcome.ts";
 
 /**
  * How long to wait for the system's opener, in milliseconds. If the opener finds no browser, it exits with an error
- * within this time; if it is still running, it has become the browser. On Windows the wait lasts until it exits,
- * because it ends together with this process.
+ * within this time; if it is still running, it has become the browser. On Windows the wait is longer, because the
+ * opener would end together with this process.
  */
 const OPENER_TIMEOUT_MS = process.platform === "win32" ? 10_000 : 1000;
 

@@ -56,7 +56,7 @@ function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** The problem of fake timers, under which nothing in this process could end, and its remedy. */
+/** A problem with fake timers, which would keep every wait in this process from ending; `next` is its remedy. */
 type FakeTimersProblem = { readonly message: string; readonly next: string };
 
 /** Fake timers of vitest, jest and sinon have the property `clock`; fake timers of node:test are bound functions. */

@@ -54,7 +54,7 @@ export const files: Files = {
       return true;
     } catch (error) {
       if (codeOf(error) === "EEXIST") return false;
-      // Only the lack of hard links has no code of its own; any other problem occurs without links too.
+      // A file system without hard links has no error code of its own; any other problem occurs again without links.
       return createInPlace(path, content);
     }
   },
@@ -95,7 +95,7 @@ export const files: Files = {
   readFrom: (path, offset) => readRegularFile(path, { offset }),
 };
 
-/** Matches unfinished files of this file or of the store: the final name, then the pid and a random suffix. */
+/** Matches names of unfinished files, of this module or the store: the final name, the pid and a random suffix. */
 const UNFINISHED_NAME = /\.(\d+)\.new-\w+(?:-journal)?$/;
 
 /** The name of a file until it is complete. */
@@ -160,7 +160,7 @@ function writeOpened(file: number, { content, options }: NewFile): void {
 
 /**
  * Removes a file or folder. Returns false on failure instead of throwing, which would hide an earlier error; a later
- * command removes it by the pid in its name.
+ * command removes an unfinished file by the pid in its name.
  */
 export function discardFile(path: string): boolean {
   try {
@@ -241,7 +241,7 @@ function kindOf(stats: BigIntStats): PathFacts["kind"] {
 
 /** Interval at which a watched file is checked, in milliseconds. */
 const CHECK_INTERVAL_MS = 1000;
-/** Number of consecutive checks in which a file must be missing, because it may be replaced in steps. */
+/** Consecutive checks that a file must miss to count as lost, because it may be moved away for a moment. */
 const MAX_MISSES = 2;
 
 export function onFileLost(path: string, onLost: () => void): () => void {

@@ -61,7 +61,7 @@ export function temporaryPath(): TemporaryFile {
 /** Matches a position in a file of the program: its path, line and column. */
 const SOURCE_POSITION = /(\/?[^()\s][^()]*\.js):(\d+):(\d+)/;
 
-/** Shows the sources in stack traces. Their source maps are read only when a trace is shown. */
+/** Shows positions of the source files in stack traces. Their source maps are read only when a trace is shown. */
 export function enableSourceMaps(): void {
   Error.prepareStackTrace = (error, sites) =>
     [String(error), ...sites.map(String).map((site) => `    at ${toSource(site)}`)].join("\n");

@@ -50,7 +50,7 @@ export const listen: World["listen"] = async (makeService, options) => {
 /** Time without requests after which a server returns unused memory to the system, in milliseconds. */
 const QUIET_MS = 10_000;
 
-/** Releases memory with `gc`, for which Node has no function: V8 adds it to contexts created with this flag (decision 102). */
+/** Releases memory with V8's `gc`: Node has it only in contexts that were created with this flag (decision 102). */
 function releaseMemory(): void {
   process.getBuiltinModule("node:v8").setFlagsFromString("--expose-gc");
   const collectGarbage = process.getBuiltinModule("node:vm").runInNewContext("gc") as typeof gc;

@@ -2,7 +2,6 @@ import { isError } from "../core/outcome.ts";
 
 // Node's modules that few commands need are loaded when they are used: each would cost every command milliseconds.
 
-/** Node's hashes and random bytes. */
 export const crypto = (): typeof import("node:crypto") => process.getBuiltinModule("node:crypto");
 
 export const sea = (): typeof import("node:sea") => process.getBuiltinModule("node:sea");

@@ -48,7 +48,7 @@ function linuxProcessStart(pid: number): string | undefined {
   return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[START_FIELD];
 }
 
-/** Index of a field in /proc/PID/stat after the name, which can have spaces and parentheses; the state has index 0. */
+/** Index of the start time in /proc/PID/stat, counted after the name, which can have spaces and parentheses. */
 const START_FIELD = 19;
 const PROCESS_GROUP_FIELD = 2;
 /** Index of the foreground process group of the terminal; the field is -1 without a terminal. */
@@ -136,7 +136,6 @@ export function captureOutput(command: string, args: readonly string[]): string 
   }
 }
 
-/** The warning for a program that has not called `close()`. */
 const UNCLOSED_WARNING =
   "a sandbox of hosted-checkout/testing is still open at the end of this program; to close it: await sandbox.close(), " +
   "or declare it with await using";

@@ -19,9 +19,8 @@ type FileContent = { readonly bytes: Buffer; readonly size: number };
 const MAX_READ_BYTES = 16 * 1024 * 1024;
 
 /**
- * Reads a file; no other function does. It must be a regular file, no larger than its reader expects, because others
- * may be endless (`/dev/zero`) or block (a pipe). A link is followed only if the user named it. Undefined if nothing is
- * at the path.
+ * Reads a file. It must be a regular file, no larger than its reader expects, because other files may be endless
+ * (`/dev/zero`) or block (a pipe). A link is followed only if the user named it. Undefined if nothing is at the path.
  */
 export function readRegularFile(path: string, options: ReadPart = {}): FileContent | undefined {
   const { followsLinks = false } = options;

@@ -45,7 +45,7 @@ type AllowedNetwork = { readonly hosts: readonly string[]; readonly addresses: r
 type RunningService = {
   /** Resolves if workerd ends by itself. */
   readonly end: Promise<void>;
-  /** Resolves if the folder or the list of the stores was deleted or replaced. */
+  /** Resolves if the objects' folder or the list of the stores was deleted or replaced. */
   readonly stateLoss: Promise<HostFailure>;
   /** Why no events are delivered; null if events are delivered. */
   readonly hold: Hold | null;

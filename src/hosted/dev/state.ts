@@ -33,7 +33,7 @@ type StateWorld = Pick<World, "files" | "sqliteAddon" | "now" | "randomBytes">;
 type HostedState = {
   /** `new`: there are no files. `unready`: a first start ended before it was ready. `filled`: a start was ready. */
   readonly stage: "new" | "unready" | "filled";
-  /** Whether there is a database, with deliveries that the service could send. */
+  /** Whether there is a database, which may contain deliveries to send. */
   readonly hasDatabases: boolean;
   /** The folder to which the state belongs; undefined if none is recorded. */
   readonly home: string | undefined;

@@ -217,7 +217,9 @@ function parseBody(value: unknown, dialect: () => Dialect | undefined): Outcome<
   return singleFormBody === undefined ? body : parseCreateRequest(singleFormBody);
 }
 
-/** Refuses the sandbox's own tokens: one from the environment can have any form, so the parsers may not recognise it. */
+/**
+ * Refuses the sandbox's own tokens: parsers may not recognise a token from the environment, which can have any form.
+ */
 function refuseTokens(
   { controlToken, adminToken }: ApiContext,
   { idempotencyKey, request }: { readonly idempotencyKey: string; readonly request: CreateRequest },

@@ -86,7 +86,9 @@ export function createCheckout(
   });
 }
 
-/** Reads a checkout after applying a due change. Refuses with `session_not_found`, also in other stores (decision 9). */
+/**
+ * Reads a checkout after applying a due change. Refuses with `session_not_found`, also for another store's checkout.
+ */
 export async function retrieveCheckout(
   context: ServiceContext,
   credential: { readonly storeId: string; readonly clock: StoreClock },
@@ -127,7 +129,7 @@ function answerUsedKey(
   return accept({ requestId: firstRequestId, body, replayed: true });
 }
 
-/** The amount, currency and payment method of a create. Refuses an unknown price with `invalid_parameter`. */
+/** The amount, currency and payment method of a create. Refuses an unknown, unapproved or retired price. */
 function resolveTerms(store: Store, storeId: string, request: CreateRequest): Outcome<PurchaseTerms> {
   if (!("price_id" in request)) return accept(purchaseTerms(request, undefined));
   return mapValue(priceForCheckout(request.price_id, store.prices.find(storeId, request.price_id)), (price) =>

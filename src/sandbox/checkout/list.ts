@@ -104,7 +104,7 @@ function find(
   const { positions, ...search } = lists.search(filter, text ?? null, range);
   if (text === undefined || search.lastPosition === undefined) return { positions, search };
   if (range.before !== POSITION_AFTER_ALL) return { positions, search };
-  // An index finds a complete order_id, however old its checkouts are. Its checkouts are on the first page.
+  // An index finds a complete order_id, however old its checkouts are; they are added to the first page.
   const orderPositions = findByOrder(lists, storeId, text) ?? [];
   const olderPositions = lists.pick(orderPositions, filter, {
     before: search.lastPosition,

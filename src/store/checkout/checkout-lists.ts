@@ -35,7 +35,7 @@ const MAX_DENSITY = 3;
 
 const OBJECTS = ["order", "checkout_session"] as const;
 
-/** Reads the checkouts of a store, newest first. Each statement names the index that it uses. */
+/** Lists the checkouts of a store. A statement that reads a range names the index to use, if any. */
 export function checkoutLists(connection: Connection) {
   const sql = prepare(connection);
 
@@ -69,7 +69,7 @@ export function checkoutLists(connection: Connection) {
     ofOrder: (storeId: string, orderId: string, limit: number): CheckoutPosition[] =>
       sql.ofOrder.all({ storeId, orderId, limit }),
 
-    /** The positions of the newest checkouts whose id ends with a text. */
+    /** The positions of the newest checkouts whose id ends with these 8 characters. */
     endingIn: (storeId: string, ending: string): CheckoutPosition[] =>
       sql.endingIn.all({ storeId, ending, maxSearched: MAX_SEARCHED_IDS }),
 

@@ -30,7 +30,7 @@ export function pageViewsTable(connection: Connection) {
   };
 
   return {
-    /** Stores a view. Returns false for a repetition of the last view, and above the maximum. */
+    /** Stores a view. Returns false soon after the last view of this kind, and above the maximum. */
     keep: (checkoutId: string, view: PageView): boolean =>
       statements.insert.run({ ...view, checkoutId, maxViews: MAX_PAGE_VIEWS, minGapMs: VIEW_INTERVAL_MS })
         .changes > 0,

@@ -12,7 +12,9 @@ import { dirname } from "node:path";
 import { withFolderBeside, sizeOf } from "./durable-files.ts";
 import { causeByCode, storageFailure, type Cause } from "./storage-failure.ts";
 
-/** Repeats an operation, because SQLite does not say why it cannot open or extend a file. Undefined if that succeeds. */
+/**
+ * Opens and extends the files, because SQLite does not say why it cannot. Undefined for failed reads, and on success.
+ */
 export function causeOfRepetition(
   path: string,
   { code }: { readonly code: string },

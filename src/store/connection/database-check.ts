@@ -17,7 +17,7 @@ import {
 import { readPart, sizeOf } from "./durable-files.ts";
 import { judgeLog, LOG_HEADER_BYTES } from "./opening.ts";
 
-/** A usable database file: its size including its log. */
+/** A usable database file. `bytes`: its size, including its log. */
 type CheckedFile = {
   readonly bytes: number;
   /** The schema version; null if only the header was checked: the file is too large, or is written all the time. */

@@ -355,7 +355,9 @@ export function schemaVersion(connection: FileConnection): number {
   return Number(connection.pragma("user_version", { simple: true }));
 }
 
-/** Matches a parameter, with a LIMIT before it. No string literal in our statements contains a question mark. */
+/**
+ * Matches a parameter, and a LIMIT directly before it. No string literal in our statements contains a question mark.
+ */
 const PARAMETER_PATTERN = /(\bLIMIT )?\?/g;
 
 /**

@@ -21,7 +21,7 @@ export const NO_FILE_GUARDS: FileGuards = {
 type CommitOptions = Partial<FileGuards> & {
   /** Called at the end of each batch, with undefined after a successful commit. */
   readonly onEnd?: (failure: StorageUnavailable | undefined) => void;
-  /** Called after changes were undone: a cache may contain what was read in between. */
+  /** Called after changes were undone: a cache may contain undone values. */
   readonly onUndone?: () => void;
 };
 

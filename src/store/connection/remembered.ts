@@ -11,8 +11,8 @@ const CACHE_LIFETIME_MS = 50;
 
 /**
  * Caches the results of a read: each read outside a transaction takes two locks, which was a twelfth of a create's
- * time. Only credentials, signing secrets, and the facts, names, holds, endpoints and faults of stores are cached;
- * idempotency keys, orders and their statuses are read in the transaction that changes them.
+ * time. Only credentials, signing secrets, and the facts, names, dialects, holds, endpoints and faults of stores are
+ * cached; idempotency keys, orders and their statuses are read in the transaction that changes them.
  */
 export function cacheBriefly<Value>(
   scheduler: Pick<Scheduler, "after">,

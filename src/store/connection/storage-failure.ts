@@ -161,7 +161,7 @@ export function causeOfError(error: unknown): Cause | undefined {
   return (isError(error) ? FOUND_CAUSES.get(error) : undefined) ?? causeByCode(error);
 }
 
-/** The cause for an error's code, without examining any file; undefined for codes outside the table. */
+/** The cause for an error's code, without examining any file; undefined for errors that are not disk failures. */
 export function causeByCode(error: unknown): Cause | undefined {
   if (!isError(error) || !("code" in error) || typeof error.code !== "string") return undefined;
   const { code, message } = error;

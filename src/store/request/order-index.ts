@@ -62,7 +62,9 @@ export function createOrderIndex(
   }
 
   return {
-    /** The requests in the order's batches, newest first; undefined without an order, or if the log is too large. */
+    /**
+     * The requests that contain an order_id, newest first; undefined without an order_id, or if the log is too large.
+     */
     newestOf: (storeId: string, orderId: string | null): Iterable<LoggedRequest> | undefined => {
       if (orderId === null) return undefined;
       const index = updateIndex(storeId);

@@ -28,7 +28,7 @@ export const REQUESTS_FILE: FileKind = {
 export type RequestFile = ReturnType<typeof requestsTable> & {
   /** Whether the file still has its name; writes to a deleted file are lost. */
   readonly isPresent: () => boolean;
-  /** Closes the file after an error. True if it is damaged or replaced: then it was set aside, and the next file is new. */
+  /** Closes the file after an error. True if the file is damaged or replaced; a damaged file is set aside. */
   readonly closeAfterError: (error: unknown) => boolean;
   readonly close: () => void;
 };

@@ -75,7 +75,9 @@ export function createImageFile(path: string, options: ImageOptions): FileConnec
   return connection;
 }
 
-/** The file counts only when it is sealed and flushed. SQLite's cache, of 8 MB, is written only at the end. */
+/**
+ * The file counts only when it is sealed and flushed, so SQLite neither flushes nor journals it. Its cache has 8 MB.
+ */
 const FILE_PRAGMAS = [
   "journal_mode = OFF",
   "synchronous = OFF",

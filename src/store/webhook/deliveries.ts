@@ -128,7 +128,9 @@ export function deliveriesTable(connection: Connection) {
     isQueued: (endpointId: string, eventId: string): boolean =>
       sql.selectWaiting.get({ endpointId, eventId }) !== undefined,
 
-    /** The queued deliveries of an event to an endpoint that are older than a replay of the event; none is in flight. */
+    /**
+     * The queued deliveries of an event to an endpoint, older than its replay; without duplicates and those in flight.
+     */
     waitingBefore: ({
       id,
       endpointId,
@@ -157,7 +159,7 @@ function deliveryUpdates(sql: ReturnType<typeof prepare>) {
         if (follower.nextAt < nextAt) sql.setNextAt.run({ id: follower.id, nextAt });
     },
 
-    /** Makes the later events of a checkout due, when this delivery is settled. */
+    /** Makes the later events of a checkout due that were never attempted, when this delivery is settled. */
     releaseFollowers: (position: SequencePosition, now: number): void => {
       for (const { id, tries, nextAt } of sql.selectFollowers.all(position))
         if (tries === 0 && nextAt > now) sql.setNextAt.run({ id, nextAt: now });
@@ -340,7 +342,7 @@ function newestPositions(lists: Lists, query: ListQuery): readonly number[] {
   return positions.toSorted((left, right) => right - left).slice(0, query.limit);
 }
 
-/** Each statement names the index that it uses. */
+/** Each statement that reads a list names its index. */
 function prepareLists(connection: Connection) {
   const rowsOfEvents = (eventsCondition: string): string => `deliveries INDEXED BY deliveries_of_event
     WHERE ${eventsCondition} AND store_id = @storeId AND (@endpointId IS NULL OR endpoint_id = @endpointId)

@@ -58,7 +58,7 @@ CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
   BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
 `;
 
-/** The columns of a table of attempts, with those that migrations added. Snapshots are compared with this text. */
+/** The columns of a table of attempts, with columns that migrations added. Snapshots are compared with this text. */
 const columnsSql = (deliveriesTable: string, addedColumns = ""): string => `
   delivery_id  TEXT NOT NULL REFERENCES ${deliveriesTable} (id),
   number       INTEGER NOT NULL CHECK (number >= 1),
@@ -90,13 +90,13 @@ export const ATTEMPT_FACTS_DDL = `
 ALTER TABLE delivery_attempts ADD COLUMN facts TEXT;
 `;
 
-/** SQL that creates a table of attempts without rowids, which refers to the table `deliveries`. */
+/** SQL that creates a table of attempts without rowids, which refers to `deliveriesTable`. */
 export function createAttemptsSql(table: string, deliveriesTable: string): string {
   const columns = columnsSql(deliveriesTable, "\n  made_by      TEXT,\n  facts        TEXT,");
   return `\nCREATE TABLE ${table} (${columns}) STRICT, WITHOUT ROWID;`;
 }
 
-/** SQL that moves all attempts to a table without rowids, which refers to the table `deliveries`. */
+/** SQL that moves all attempts to a table without rowids, which refers to `deliveriesTable`. */
 export function moveAttemptsSql(deliveriesTable: string): string {
   return `${createAttemptsSql("attempts_by_delivery", deliveriesTable)}
 INSERT INTO attempts_by_delivery SELECT delivery_id, number, started_at, url, headers, body_hash, fault, finished_at,
@@ -170,7 +170,7 @@ export function deliveryAttemptsTable(connection: Connection) {
     /** The attempts of a delivery, oldest first. */
     of: (deliveryId: string): DeliveryAttempt[] => selectOf.all(deliveryId).map(withFacts),
 
-    /** The last attempt of a delivery, without the sent bytes; undefined before the first attempt. */
+    /** The last attempt of a delivery, without its sent headers; undefined before the first attempt. */
     last: (deliveryId: string): LastAttempt | undefined => {
       const row = selectLast.get(deliveryId);
       return row && withFacts(row);

@@ -101,7 +101,6 @@ export function endpointsTable(connection: Connection, scheduler: Scheduler) {
       updateFailingSince.run({ id, failingSince });
     },
 
-    /** Sets the endpoint's address, event types, order and CA certificates. */
     setSettings: (id: string, { url, eventTypes, inOrder, ca }: EndpointSettings): void => {
       of.forget();
       updateSettings.run(toRow({ id, url, eventTypes, inOrder, ca }));

@@ -115,7 +115,7 @@ function formRoute(path: string, readAction: ActionReader): AreaRoute<PagesConte
   });
 }
 
-/** A route of the payer's browser, which first leaves a host name of the portal. */
+/** A route for the payer's browser, which is first redirected away from a host name of the portal. */
 function payerRoute(
   method: "GET" | "POST",
   path: string,
