@@ -73,7 +73,7 @@ function refuseHold({ holdOf }: Pick<DrillsContext, "holdOf">, storeId: string):
 
 type Post = Parameters<typeof postToReceiver>[1];
 
-/** Sends a request, and again over a new connection if the receiver had closed the kept connection. */
+/** Sends a request, and again over a new connection if a kept connection failed, except by a timeout. */
 async function postWithRetry(context: DrillsContext, post: Post): Promise<PostResult> {
   const answer = await postToReceiver(context, post);
   const { result } = answer;

@@ -114,7 +114,7 @@ export function countDue({ store }: Pick<ServiceContext, "store">, storeId: stri
   return enabledEndpoints.reduce((sum, { id }) => sum + store.deliveries.countDue(id, now), 0);
 }
 
-/** The first due time after `time`; infinite if there is none. Only deliveries to enabled endpoints count. */
+/** The next due time of a change or of a delivery to an enabled endpoint; infinite if no endpoint is enabled. */
 function nextDueTime({ store }: ServiceContext, storeId: string, time: number): number {
   const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
   if (endpoints.length === 0) return Infinity;

@@ -56,7 +56,9 @@ const MAX_ACTIONS = 100;
 const MAX_GUESSES = 10;
 const GUESS_WINDOW_MS = 60_000;
 
-/** The sessions and sign-in codes of the portal (decision 99), in memory: stopping the sandbox signs out every user. */
+/**
+ * The portal's sessions and sign-in codes (decision 99), in memory: a stop signs out the owner and the administrator.
+ */
 export function createPortalAccess(
   world: Pick<World, "now" | "freshId">,
   { url, port }: PortalAddress,

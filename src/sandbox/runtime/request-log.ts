@@ -171,7 +171,10 @@ function createLogFile({ open, maxRequests, report }: RequestLogOptions) {
     file = undefined;
     return oldFile;
   };
-  /** Closes the file after an error. Returns whether the file was set aside; the next use then creates a new file. */
+  /**
+   * Closes the file after an error. Returns whether the file was damaged or replaced; the next use then opens a new
+   * one.
+   */
   const closeAfterError = (error: unknown): boolean => {
     let isSetAside = false;
     reportErrorsOf(() => {

@@ -85,7 +85,10 @@ export function replayFailed(
   });
 }
 
-/** Retries deliveries in the order of events. Refuses with `not_found`, and with `state_conflict` if none can be sent. */
+/**
+ * Retries waiting deliveries. Refuses with `not_found`, and with `state_conflict` a paused or disabled endpoint or a
+ * hold.
+ */
 export function retryDeliveries(
   context: RetriesContext,
   storeId: string,

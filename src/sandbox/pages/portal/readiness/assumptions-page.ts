@@ -66,7 +66,6 @@ export function calibrationNotice(record: Calibration | undefined, { world }: Po
   if (record === undefined) return html``;
   const { confirmed, contradicted, not_observed: unobservedRows } = verdictsOf(record);
   const counts = LAUNCH_TEXTS.verdictCounts([confirmed.length, contradicted.length, unobservedRows.length]);
-  // The age is by this machine's clock, which also dated the calibration.
   return html`<p>
     ${LAUNCH_TEXTS.calibratedWith(record.service)} ${ageOf(Date.parse(record.at), world.now())} · ${counts}
   </p>`;

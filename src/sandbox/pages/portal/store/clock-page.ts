@@ -33,7 +33,7 @@ export async function clockPage(context: PortalContext, view: View): Promise<Out
   return accept({ title: FRAME_TEXTS.clock, main, liveTopic: "store" });
 }
 
-/** Parses a form of the clock. Refuses an invalid span. */
+/** Parses a form of the clock. Refuses an invalid span or time. */
 export function parseClockForm(fields: ReadonlyMap<string, string>): Outcome<unknown> {
   const action = fields.get("action") ?? "";
   if (action === "set")

@@ -14,10 +14,10 @@ export type PendingItem = {
   readonly path: string;
 };
 
-/** The items that are due by a time, soonest first. `hasMore`: whether some due items were not read. */
+/** The items that are due by a time, soonest first. `hasMore`: whether there may be further items. */
 export type PendingItems = { readonly items: readonly PendingItem[]; readonly hasMore: boolean };
 
-/** Maximum number of items read of each kind. */
+/** Maximum number of items in the list, and read for the checkouts and for each endpoint. */
 export const MAX_PENDING_ITEMS = 100;
 /** Maximum number of enabled endpoints whose deliveries are read. */
 const MAX_ENDPOINTS = 20;
