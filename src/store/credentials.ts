@@ -84,7 +84,7 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
     /** The credential of an API key with its store; undefined for an unknown or revoked key. */
     byApiKey,
 
-    /** The store of a key, found by its hash, even if the key is revoked; undefined for a key that never existed here. */
+    /** The store of a key, found by its hash, even if the key is revoked; undefined for an unknown key. */
     findByHash: (keyHash: string): { readonly storeId: string; readonly isRevoked: boolean } | undefined => {
       const row = selectAnyByHash.get(keyHash);
       return row && { storeId: row.storeId, isRevoked: row.revokedAt !== null };
@@ -96,7 +96,7 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
       byApiKey.forget();
     },
 
-    /** Revokes all keys of leases; no lease outlives a start. */
+    /** Revokes all keys of leases, because no lease outlives its process. */
     revokeDrillKeys: (at: number): void => {
       revokeDrillKeys.run(at);
       byApiKey.forget();

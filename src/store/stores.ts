@@ -177,7 +177,7 @@ function storeDetails(connection: Connection, scheduler: Scheduler) {
     /** The first store, which `sandbox start` shows; undefined in a new file. */
     first: (): StoreWithMerchant | undefined => selectFirst.get(),
 
-    /** The names of a store and its merchant; cached briefly, because every call of the control API needs them. */
+    /** The names of a store and its merchant; cached briefly, because most control calls need them. */
     names,
 
     details: (storeId: string): StoreDetails | undefined => {

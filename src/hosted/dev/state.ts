@@ -64,7 +64,7 @@ export function readHostedState(world: StateWorld, folder: string): Outcome<Host
   return accept({ stage, hasDatabases, home: index.value?.home, credentials: knownCredentials });
 }
 
-/** Why nothing is delivered from a state: it was copied or moved, or another user made it (decision 71). */
+/** Why nothing is delivered from a state: it was copied or moved, or names no folder (decision 71). */
 export function holdOfState(
   { hasDatabases, home }: HostedState,
   { path, adopt }: { readonly path: string; readonly adopt: boolean },

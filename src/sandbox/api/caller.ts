@@ -11,7 +11,7 @@ import type { Store } from "../../store/store.ts";
 import { headerLines } from "../../web/http.ts";
 import type { HttpRequest } from "../../world.ts";
 
-/** The credential of a request, even if the request will be refused; undefined if its key is missing or unknown. */
+/** The credential of a request, even if the request will be refused; undefined without a valid key. */
 export function callerOf(
   store: Pick<Store, "credentials">,
   request: Pick<HttpRequest, "rawHeaders">,
@@ -21,7 +21,7 @@ export function callerOf(
   return store.credentials.byApiKey(credentials.value.apiKey);
 }
 
-/** The dialect of a request's store; if its API key is unknown, the dialect of the first store. */
+/** The dialect of a request's store; without a valid API key, the dialect of the first store. */
 export function dialectFor(
   store: Pick<Store, "credentials" | "stores">,
   request: Pick<HttpRequest, "rawHeaders">,

@@ -217,9 +217,7 @@ function parseBody(value: unknown, dialect: () => Dialect | undefined): Outcome<
   return singleFormBody === undefined ? body : parseCreateRequest(singleFormBody);
 }
 
-/**
- * Refuses the sandbox's own tokens: parsers may not recognise a token from the environment, which can have any form.
- */
+/** Refuses the sandbox's own tokens, which parsers may not recognise: from the environment they can have any form. */
 function refuseTokens(
   { controlToken, adminToken }: ApiContext,
   { idempotencyKey, request }: { readonly idempotencyKey: string; readonly request: CreateRequest },

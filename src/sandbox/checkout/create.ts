@@ -86,9 +86,7 @@ export function createCheckout(
   });
 }
 
-/**
- * Reads a checkout after applying a due change. Refuses with `session_not_found`, also for another store's checkout.
- */
+/** Reads a checkout after applying due changes. Refuses with `session_not_found`, also another store's checkout. */
 export async function retrieveCheckout(
   context: ServiceContext,
   credential: { readonly storeId: string; readonly clock: StoreClock },

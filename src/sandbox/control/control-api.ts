@@ -107,7 +107,7 @@ async function answerCall(
   const [leaseId] = headerLines(request, LEASE_HEADER.toLowerCase());
   const call = { storeId: storeId.value, id, requestId, leaseId, caller, body: givenBody };
   const work = run(context, name, call);
-  // Only a GET waits for something. The answer to a write must not be replaced by a refusal.
+  // Only the wait of a GET is cut short: the answer to a write must not be replaced by a refusal.
   const mayWait = CONTROL_OPERATIONS[name].method === "GET";
   const answer = await (mayWait ? waitWhileValid(context, caller, work) : work);
   if (!answer.ok) return answer;

@@ -33,7 +33,10 @@ export type OperationContext = ClockContext &
     /** Why no store of the folder delivers events (decision 71); undefined if the folder has no hold. */
     readonly folderHold: Hold | undefined;
     readonly description: ProcessDescription;
-    /** Renders the page of a checkout as one HTML file; loads the pages at its first call. Refuses with `not_found`. */
+    /**
+     * Renders the page of a checkout as one HTML file; loads the pages at its first call. Refuses with
+     * `session_not_found`.
+     */
     readonly saveStory: (page: SavedStory) => Promise<Outcome<string>>;
     /** The secrets of this sandbox that can have any form, so they are redacted by their value. */
     readonly secrets: readonly string[];

@@ -6,10 +6,7 @@ const MAX_WAIT_MS = 60_000;
 /** Delay after a failure before the work is repeated, in milliseconds; a failure is, for example, a locked database. */
 const RETRY_DELAY_MS = 1000;
 
-/**
- * A timer for many keys. Runs the work of each due key, and repeats it after a failure. At most one timer runs, and
- * none while no work is expected.
- */
+/** A timer for many keys: runs the work of each due key, and repeats it after a failure. */
 export function createAlarm(
   world: Pick<World, "now" | "after">,
   options: {

@@ -82,7 +82,8 @@ async function move(
   const statusChanges: StatusChangeEntry[] = [];
   const clockAt = (at: number): StoreClock => setClock(oldClock, at, realNow);
   for (let [reachedTime, isOver] = [storeNow(oldClock, realNow), false]; !isOver;) {
-    // The clock stops at each time at which a delivery is sent, because the delay of its retry counts from that time.
+    // The clock stops at each due time, because the delay of a retry counts from the time at which its delivery is
+    // sent.
     const stopTime = nextDueTime(context, storeId, reachedTime);
     const isLast = stopTime >= now || world.monotonic() >= deadline;
     // The same write moves the clock, so that even after a crash nothing has happened later than the store's time.

@@ -56,9 +56,7 @@ const MAX_ACTIONS = 100;
 const MAX_GUESSES = 10;
 const GUESS_WINDOW_MS = 60_000;
 
-/**
- * The portal's sessions and sign-in codes (decision 99), in memory: a stop signs out the owner and the administrator.
- */
+/** The portal's sessions and sign-in codes (decision 99), in memory: a stop signs out owner and administrator. */
 export function createPortalAccess(
   world: Pick<World, "now" | "freshId">,
   { url, port }: PortalAddress,

@@ -171,10 +171,7 @@ function createLogFile({ open, maxRequests, report }: RequestLogOptions) {
     file = undefined;
     return oldFile;
   };
-  /**
-   * Closes the file after an error. Returns whether the file was damaged or replaced; the next use then opens a new
-   * one.
-   */
+  /** Closes the file after an error; true if it was damaged or replaced. The next use then opens a new file. */
   const closeAfterError = (error: unknown): boolean => {
     let isSetAside = false;
     reportErrorsOf(() => {

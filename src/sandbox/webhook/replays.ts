@@ -54,8 +54,8 @@ export function replayEvent(
 }
 
 /**
- * Repeats deliveries that have failed since a moment, oldest first: an event whose last delivery to an endpoint failed
- * is delivered again, unless the endpoint is disabled, and a delivery that waits after a failed attempt is sent now, if
+ * Repeats failed deliveries created since a moment, oldest first: an event whose last delivery to an endpoint failed is
+ * delivered again, unless the endpoint is disabled, and a delivery that waits after a failed attempt is sent now, if
  * the endpoint is enabled. Refuses with `not_found`, and with `state_conflict` if the named endpoint is disabled or the
  * store's deliveries are held.
  */

@@ -12,9 +12,7 @@ import { dirname } from "node:path";
 import { withFolderBeside, sizeOf } from "./durable-files.ts";
 import { causeByCode, storageFailure, type Cause } from "./storage-failure.ts";
 
-/**
- * Opens and extends the files, because SQLite does not say why it cannot. Undefined for failed reads, and on success.
- */
+/** Opens the files and writes beside them, to learn why SQLite cannot. Undefined for failed reads and on success. */
 export function causeOfRepetition(
   path: string,
   { code }: { readonly code: string },

@@ -194,7 +194,6 @@ function quickCheck(connection: FileConnection): string {
   return String(connection.pragma("quick_check(1)", { simple: true }));
 }
 
-/** Checks a file without writing to it. */
 export function inspectFile(path: string, options: OpenOptions): FileRefusal | undefined {
   return inspectHead(path, options.kind) ?? inspectPages(path, options);
 }
@@ -355,9 +354,7 @@ export function schemaVersion(connection: FileConnection): number {
   return Number(connection.pragma("user_version", { simple: true }));
 }
 
-/**
- * Matches a parameter, and a LIMIT directly before it. No string literal in our statements contains a question mark.
- */
+/** Matches a parameter, and a LIMIT directly before it. No string literal in our statements contains a `?`. */
 const PARAMETER_PATTERN = /(\bLIMIT )?\?/g;
 
 /**
@@ -392,10 +389,7 @@ type StatementParts = Pick<ReturnType<typeof toPositional>, "valuesOf"> & {
   readonly examine: (error: unknown) => void;
 };
 
-/**
- * A statement that is compiled at its first use: a start uses a tenth of all statements, and compiling all would take
- * half of the start's time.
- */
+/** A statement compiled at its first use: a start uses a tenth of them, and compiling all would take half its time. */
 function compileAtFirstUse({ make, valuesOf, examine }: StatementParts): LazyStatement {
   let compiledStatement: Statement | undefined;
   const pendingChanges: ((statement: Statement) => void)[] = [];

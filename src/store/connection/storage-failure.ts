@@ -107,7 +107,7 @@ type StorageFailure = Pick<FailureRow, "sentence" | "next"> & { readonly code: S
 /** A failure, with the message of the system or of SQLite. */
 export type Cause = { readonly failure: StorageFailure; readonly detail: string };
 
-/** Thrown if the storage is locked, full, read-only or damaged. The work was rolled back. */
+/** Thrown after one of these failures. The work was rolled back. */
 export class StorageUnavailable extends Error {
   override readonly name = "StorageUnavailable";
   readonly failure: StorageFailure;

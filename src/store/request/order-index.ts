@@ -62,9 +62,7 @@ export function createOrderIndex(
   }
 
   return {
-    /**
-     * The requests that contain an order_id, newest first; undefined without an order_id, or if the log is too large.
-     */
+    /** The requests that contain an order_id, newest first; undefined without an order_id or with a larger log. */
     newestOf: (storeId: string, orderId: string | null): Iterable<LoggedRequest> | undefined => {
       if (orderId === null) return undefined;
       const index = updateIndex(storeId);

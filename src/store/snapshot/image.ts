@@ -75,9 +75,7 @@ export function createImageFile(path: string, options: ImageOptions): FileConnec
   return connection;
 }
 
-/**
- * The file counts only when it is sealed and flushed, so SQLite neither flushes nor journals it. Its cache has 8 MB.
- */
+/** The file counts only once it is sealed and flushed, so SQLite neither flushes nor journals it. Cache: 8 MB. */
 const FILE_PRAGMAS = [
   "journal_mode = OFF",
   "synchronous = OFF",
@@ -145,10 +143,7 @@ function checksumOf(bytes: Buffer): number {
   return crc32(tail, crc32(bytes.subarray(0, CHECKSUM_OFFSET)));
 }
 
-/**
- * Opens a snapshot, or says why it cannot be restored. Checks kind, bytes, schema, pages, indexes and references;
- * migrates an older snapshot in memory.
- */
+/** Checks and opens a snapshot, migrated if it is older; a refusal says why it cannot be restored. */
 export function openImage(
   bytes: Uint8Array,
   options: ImageOptions & { readonly isOwn?: boolean },

@@ -37,7 +37,9 @@ export type RowSelection = { readonly storeId: string } | "all";
 
 type Row = unknown[];
 
-/** Tables that are not copied: tables without rows of stores, and tokens. All other tables belong to stores. */
+/**
+ * Tables that are not copied: facts about the whole sandbox, temporary rows, and tokens. All others belong to stores.
+ */
 const UNCOPIED_TABLES: ReadonlySet<string> = new Set([
   "home",
   "log_mark",

@@ -129,7 +129,7 @@ export function deliveriesTable(connection: Connection) {
       sql.selectWaiting.get({ endpointId, eventId }) !== undefined,
 
     /**
-     * The queued deliveries of an event to an endpoint, older than its replay; without duplicates and those in flight.
+     * The queued deliveries of an event that are older than its replay, without duplicates and deliveries in flight.
      */
     waitingBefore: ({
       id,
@@ -296,7 +296,7 @@ function queryOf(lists: Lists, filter: DeliveryFilter): ListQuery {
   return { storeId, endpointId, eventId, checkoutId, orderId, state, limit, before };
 }
 
-/** Reads the few deliveries of an event, a checkout or an order_id directly, and all others by endpoint and state. */
+/** Reads the deliveries of an event, a checkout or an order_id directly, and all others by endpoint and state. */
 function listDeliveries(lists: Lists, query: ListQuery): Delivery[] {
   const { eventId, checkoutId, orderId, limit } = query;
   if (orderId !== null) {

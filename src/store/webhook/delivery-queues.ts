@@ -50,9 +50,9 @@ const QUEUE_REPLAYS = `BEGIN
   END`;
 
 /**
- * The migration after which the next delivery is found without reading a queue. An event has one delivery in order to
- * an endpoint, and any number out of order: replays and duplicates. Triggers queue replays and duplicates behind the
- * first of them. For an order without replays, no row is written.
+ * The migration after which the next delivery is found without reading a queue. An event has at most one delivery in
+ * order to an endpoint, and any number out of order: replays, duplicates and postponed deliveries, which triggers queue
+ * behind the first of them. For an order without replays, no row is written.
  */
 export const REPLAY_QUEUES_DDL = `
 ALTER TABLE deliveries ADD COLUMN is_behind INTEGER NOT NULL DEFAULT 0 CHECK (is_behind IN (0, 1));
