@@ -6,7 +6,8 @@ type Owner = { readonly pid: number; readonly started: string; readonly folder?:
 
 /**
  * Claims a file that names its owner: creates it, or replaces it if no running process owns it. Returns the running
- * owner, or undefined once the file is claimed. The lock of the folder prevents concurrent claims.
+ * owner, or undefined once the file is claimed. Where files can be locked, the folder's lock prevents concurrent
+ * claims.
  */
 export function claimFile(
   { files, ...world }: Pick<World, "files" | "processStartTime">,

@@ -47,7 +47,7 @@ const find = createRouter(ROUTES, {
   },
 });
 
-/** Checks the requesting page, the session, and the route. Refusals are also pages. */
+/** Checks the host, the requesting page, the session and the route. Refusals are also pages. */
 export const PORTAL_AREA: Area<PortalContext, Viewer> = {
   routes: ROUTES,
   find,

@@ -56,7 +56,6 @@ export function portalRoute(row: RouteRow, answer: PortalRoute["answer"]): Porta
   return { methods: ["GET"], entersStore: true, ...row, role, answer };
 }
 
-/** A page: a GET that changes nothing. */
 export function pageRoute(row: RouteRow, show: PageRenderer): PortalRoute {
   return portalRoute(row, (context, call) => answerWithPage(context, call, show));
 }
@@ -157,7 +156,10 @@ export type StoreAndId = Pick<View, "storeId" | "id">;
 
 /** The page of an action's form. */
 type FormPage = {
-  /** The address of the page, also shown after the action if `nextAddress` is missing. Default: the page above the path. */
+  /**
+   * The address of the page, also shown after the action if `nextAddress` is missing. Default: the first page on the
+   * form's path.
+   */
   readonly addressOf?: (view: StoreAndId) => string;
   /** Shows the form again if it is refused. Default: a page with only the refusal. */
   readonly page?: PageRenderer;

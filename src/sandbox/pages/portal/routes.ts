@@ -64,7 +64,7 @@ const SHOW_SETTINGS = showOperation("storeSummary", settingsPage);
 const SHOW_FAULTS = showOperation("listFaults", faultsPage);
 const SHOW_ENDPOINT = showOperation("showEndpoint", endpointPage);
 
-/** The pages whose forms are sent to addresses that do not begin with the address of the page. */
+/** The pages of forms that are not on the first page of their path. */
 const ON_STORES_PAGE = {
   page: storesPage,
   addressOf: storesPath,

@@ -22,7 +22,7 @@ const MAX_SEARCH_LENGTH = 512;
 
 /**
  * Redirects from any id, or an order_id, to the page of its object. For other texts, redirects to the page of the only
- * object that contains the text, or shows all such objects by kind.
+ * object that contains the text, or shows the objects found, by kind.
  */
 export async function findInStore(
   context: PortalContext,

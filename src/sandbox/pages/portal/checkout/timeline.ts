@@ -23,7 +23,10 @@ import type { OperationContext } from "../../../control/handler.ts";
 import type { PartView } from "../view.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
-/** Maximum number of lines on a page, which shows the last lines. `checkout explain` and a saved page show all lines. */
+/**
+ * Approximate number of lines on a page, which shows the last lines. `checkout explain` and a saved page show all
+ * lines.
+ */
 const MAX_LINES = 60;
 
 type StoryOptions = { readonly fullStory: StoryWithRequests; readonly command: string };
@@ -89,7 +92,7 @@ function createStoryIndex(story: StoryWithRequests): StoryIndex {
   return { dayOf: createDayMarker(), fullStory: story, deliveries, firstPositions };
 }
 
-/** The last lines, at most `maxLines`, and the number of earlier lines. */
+/** The last lines, until they and their deliveries fill `maxLines`, and the number of earlier lines. */
 function lastLines(
   lines: readonly StoryLine[],
   maxLines: number,

@@ -39,7 +39,9 @@ export function liveAttributes(listUpdates: ListUpdates | undefined, view: View)
   return listUpdates === undefined ? pollAttributes(view, "page", view.call) : html``;
 }
 
-/** Polls each second, and when a hidden tab becomes visible. A poll also replaces this element, which carries the ETag. */
+/**
+ * Polls each second, and when the tab is shown or hidden. A poll also replaces this element, which carries the ETag.
+ */
 function pollAttributes(
   { call: { path }, tag }: View,
   id: string,

@@ -11,7 +11,7 @@ import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
 
-/** Shows the uses that are on disk. The operation would first write pending uses, but a GET of a page changes nothing. */
+/** Shows the uses that are on disk: unlike the operation, the page does not write pending uses first. */
 export async function assumptionsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
   const uses = new Map(

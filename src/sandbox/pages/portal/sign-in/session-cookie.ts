@@ -48,5 +48,5 @@ function attributes({ origin }: PortalAccess, role: PortalRole): string {
   return `Path=${homeOf(role)}; HttpOnly; SameSite=Strict${secureAttribute}`;
 }
 
-/** The path of the action that signs out every browser. */
+/** The path of the action that signs out all browsers of owner and administrator. */
 export const SIGN_OUT_EVERYWHERE_PATH = "/portal/sign-out-everywhere";

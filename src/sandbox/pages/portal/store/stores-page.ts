@@ -85,7 +85,7 @@ function storeRow(view: View, store: StoreEntry, { isFirst }: { readonly isFirst
 
 function resetForm(view: View, { storeId, name: storedName }: StoreEntry): Html {
   const name = displayStoreName(storedName);
-  // The path names no store: this request must not enter it, because a reset waits until all requests have left.
+  // The path names no store, so the request enters none: a reset waits until the requests to its store have ended.
   return formWithName(view, name, [TEXTS.reset, TEXTS.resetQuestion(name), TEXTS.resetNow], {
     action: "/portal/stores/reset",
     fields: { store: storeId },

@@ -29,7 +29,7 @@ import { FAULT_SIGNATURES, WEBHOOK_TEXTS } from "./texts.ts";
 
 export type AttemptedDelivery = Omit<Delivery, "tries">;
 
-/** The bytes sent, the signing secret, the answer, the likely cause of a failure, and the next attempt. */
+/** The bytes sent, the owner of the signing secret, the answer, the likely cause of a failure, and the next attempt. */
 export function attemptDetails(
   context: Pick<PortalContext, "store" | "masterKey">,
   delivery: AttemptedDelivery,

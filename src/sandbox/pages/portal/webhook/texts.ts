@@ -186,8 +186,8 @@ export const WEBHOOK_TEXTS = {
     "事件发生时没有登记接收端。请添加一个，之后即可在此页向它推送该事件。",
   ],
   lastSent: ["The newest delivery, as it was sent", "最近一次推送的实际内容"],
-  /** The beginning of each action's notice, before the result. */
   notices: {
+    /** The beginning of the notice of an action, before the result. */
     done: {
       replayed: (at: string) => [`Delivered again at ${at}: `, `已于 ${at} 重新推送：`],
       tested: (at: string) => [`webhook.test was sent at ${at}: `, `已于 ${at} 发送 webhook.test：`],
