@@ -69,8 +69,8 @@ export type OutboundRequest = {
    */
   readonly proxy?: string | undefined;
   /**
-   * `kept`: over a kept connection to the same addresses, if there is one; `fresh`: over a new connection. It is then kept
-   * for a short time if the server permits it. Default: a new connection, which ends with the answer.
+   * `kept`: over a kept connection to the same addresses, if there is one; `fresh`: over a new connection. Both are
+   * kept afterwards for a short time, if the server permits it. Default: a new connection, which ends with the answer.
    */
   readonly connection?: "kept" | "fresh" | undefined;
   /**
@@ -206,10 +206,7 @@ export type Files = {
   readonly size: (path: string) => number | undefined;
   /** Replaces a file atomically: readers, and the state after a crash, have the whole old or the whole new content. */
   readonly write: (path: string, content: string | Uint8Array, options?: WriteOptions) => void;
-  /**
-   * Replaces a file atomically with the file that `fill` writes to a temporary path; the file is flushed without
-   * blocking.
-   */
+  /** Replaces a file atomically with the file that `fill` writes to a temporary path, flushed without blocking. */
   readonly fill: <Value>(path: string, fill: (unfinished: string) => Promise<Value>) => Promise<Value>;
   /** Creates a file; false if it already exists. */
   readonly createNew: (path: string, content: string | Uint8Array, options?: WriteOptions) => boolean;

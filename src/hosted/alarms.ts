@@ -23,7 +23,7 @@ export function createObjectAlarm(
       // Not awaited: the runtime writes the alarm together with the rows.
       if (alarmAt > now() + ALARM_DELAY_MS || alarmAt <= now()) void arm(now() + ALARM_DELAY_MS);
     },
-    /** Called when the due work is done. Sets the alarm for the next due work; deletes it if there is none. */
+    /** Called by the alarm. Sets the alarm for the next due work; deletes it if there is none. */
     settle: async (store: Store): Promise<void> => {
       const dueAt = nextDueAt(store);
       alarmAt = Number.POSITIVE_INFINITY;

@@ -4,7 +4,6 @@ import type { Refusal } from "../core/outcome.ts";
 import { errorBody } from "../core/checkout/wire.ts";
 import type { HttpResponse } from "../world.ts";
 
-/** The headers of every JSON answer; `requestId` is also in the body (decision 2). */
 export function jsonHeaders(requestId: string): Record<string, string> {
   return {
     "Content-Type": "application/json",

@@ -7,7 +7,7 @@ import type { Html } from "./html.ts";
 import type { Language } from "../core/language.ts";
 import { tagOf } from "./language.ts";
 
-/** Allows only the page's own origin, and no frames, inline scripts or inline styles (decision 40). */
+/** Allows the page's own origin and data: images, but no frames, inline scripts or inline styles (decision 40). */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

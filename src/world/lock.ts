@@ -7,9 +7,7 @@ import { codeOf } from "./node.ts";
 /** How long to wait for a lock, in milliseconds: a command that only checks the lock holds it for a moment. */
 const LOCK_TIMEOUT_MS = 250;
 
-/**
- * Locks a file as an SQLite database: Node has no file locks. The system releases the lock, however the process ends.
- */
+/** Locks a file through SQLite: Node has no file locks. The system releases the lock, however the process ends. */
 export function lockFile(path: string, nativeBinding: string | undefined): FileLock {
   let connection: Database.Database | undefined;
   try {

@@ -23,7 +23,7 @@ import { stateFailure, usageFailure, type HostFailure } from "../failure.ts";
 
 type FolderOptions = TrustOptions & { readonly dir?: string };
 
-/** A path for display: relative to the current folder if it is below it. */
+/** A path for display: relative if it is below the current folder. */
 export function shortPath({ cwd }: Pick<World, "cwd">, path: string): string {
   return path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
 }
@@ -170,7 +170,7 @@ export function newToken({ randomBytes }: Pick<World, "randomBytes">, role: Cont
   return TOKEN_PREFIXES[role] + Buffer.from(randomBytes(CONTROL_TOKEN_BYTES)).toString("base64url");
 }
 
-/** The run.json of a running process of this folder; undefined if the folder is a copy. Refuses an unreadable run.json. */
+/** The run.json of the folder's running process; undefined if none runs. Refuses another version's running process. */
 export function findRunRecord(
   world: Pick<World, "files" | "processStartTime">,
   folder: string,
@@ -226,7 +226,7 @@ export function refuseServed(
   });
 }
 
-/** The base URL of a running sandbox, always on this machine, whatever run.json says; undefined during its start. */
+/** The base URL of a running sandbox, always on this machine, whatever run.json says; undefined without a port. */
 export function baseUrlOf({ port }: RunRecord): string | undefined {
   return port === null ? undefined : `${localOrigin(port)}/v1`;
 }
@@ -246,8 +246,7 @@ export function releaseFolder(world: Pick<World, "files">, folder: string, ownRu
 }
 
 /**
- * Makes a function that parses a file of a folder; undefined if it is missing. An empty file is refused, because no
- * crash leaves one.
+ * Makes a parser of a folder's file; undefined if it is missing. Refuses an empty file, because no crash leaves one.
  */
 function readerOf<Value>(name: Parameters<typeof stateFile>[1], parse: (text: string) => Value | undefined) {
   return (world: Pick<World, "files">, folder: string): Outcome<Value | undefined, HostFailure> => {

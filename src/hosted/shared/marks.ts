@@ -5,9 +5,9 @@ import { API_KEY_RANDOM_BYTES, storeTokenBits, testKeyBits } from "../../core/cr
 import { isUuid } from "../../core/text.ts";
 
 /**
- * The mark of a store: 26 bits that name its object, and that every id and API key of the store contains. So routing a
- * request needs no lookup, and deleting a store leaves nothing behind. A mark grants no access: the store itself
- * decides whether it knows an id or a key.
+ * The mark of a store: 26 bits that name its object, and that every UUID v7 and API key of the store contains. So
+ * routing a request needs no lookup, and deleting a store leaves nothing behind. A mark grants no access: the store
+ * itself decides whether it knows an id or a key.
  */
 export type Mark = number;
 

@@ -63,9 +63,7 @@ function isPortTaken(binding: Outcome<BoundServers, ListenFailure>): boolean {
   return !binding.ok && binding.refusal.reason === "in_use";
 }
 
-/**
- * Binds a server to each address; if one fails, closes all. An optional address may fail, unless its port is in use.
- */
+/** Binds a server to each address, or to none. An optional address may fail, unless its port is in use. */
 async function bindAddresses(
   { port: wantedPort, addresses = [] }: ServerOptions,
   limits: ServerLimits,
