@@ -193,7 +193,7 @@ export type ReadOptions = {
   readonly maxBytes?: number;
 };
 
-/** `endsWithProcess`: the file is about a running process, so it is not flushed: a power failure also ends the process. */
+/** `endsWithProcess`: not flushed, because the file describes a process, which a power failure ends too. */
 export type WriteOptions = { readonly endsWithProcess?: true };
 
 /** The part of the file system that the program uses. It writes files with mode 0600, and folders with 0700. */
@@ -417,7 +417,7 @@ export type World = {
   readonly onStop: (stop: (signal: StopSignal) => void) => () => void;
 };
 
-/** The world of a sandbox, in a command or in a user's program: it has no child processes and no signals. */
+/** The world of a sandbox, in a command or in a user's program: without terminal, child processes and signals. */
 export type GuestWorld = Omit<
   World,
   | "argv"

@@ -109,7 +109,7 @@ type ServicePort = Pick<SandboxOptions, "deliveryTls"> & {
 };
 
 /**
- * Listens on a port. A named port, or one behind a public or portal URL, must be free; otherwise the next are tried.
+ * Listens on a port. A named port, or one behind a public or portal URL, must be free; of others, the next are tried.
  */
 export async function listenOnPort(
   context: Host,

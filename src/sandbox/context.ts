@@ -15,7 +15,7 @@ export type ServiceContext = {
   readonly expectDue: (storeId: string, realTime: number) => void;
   /** Called when a delivery to an endpoint may be due. */
   readonly wakeDispatcher: (endpointId: string) => void;
-  /** Wakes requests that wait for an event of a store, or for the end of a delivery attempt. */
+  /** Notifies waiting requests and open pages of writes in a store. */
   readonly writeSignals: Pick<WriteSignals, "notify">;
   /** Keeps requests out of a store that is being erased. */
   readonly storeGate: StoreGate;

@@ -55,8 +55,7 @@ export const HISTORY_STEPS: readonly (readonly string[])[] = [
 ];
 
 /**
- * `replace`: deletes everything but tokens and the keys of drills, which stay valid, before the caller writes the store
- * anew.
+ * `replace`: deletes all but tokens and the keys of drills, which stay valid, before the caller writes the store anew.
  */
 type ErasureEnd = Erasure["kind"] | "replace";
 

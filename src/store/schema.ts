@@ -71,10 +71,7 @@ const FIRST_TABLES = [
   LOG_MARK_DDL,
 ];
 
-/**
- * The current DDL of first tables that migrations have changed, for new files. Each ALTER follows its table directly:
- * it is faster with few tables.
- */
+/** The current DDL of migrated first tables, for new files. Each ALTER follows its table: with few, it is faster. */
 const CURRENT_DDL: ReadonlyMap<string, string> = new Map([
   [STORES_DDL, STORES_DDL + STORE_DIALECT_DDL],
   [ENDPOINTS_DDL, ENDPOINTS_DDL + ENDPOINT_CA_DDL],

@@ -175,7 +175,6 @@ type Route = Partial<ReturnType<typeof toProxyForm>> & {
 const KEEP_ALIVE_TIMEOUT_MS = 1000;
 /** Maximum number of idle connections that an agent keeps to each host. */
 const MAX_KEPT_CONNECTIONS = 32;
-/** Maximum number of address sets with kept connections. */
 const MAX_AGENTS = 256;
 
 /** The agents by scheme, addresses and trust, so that a name with new addresses never gets an old connection. */
@@ -238,7 +237,7 @@ function optionsOf(
   };
 }
 
-/** The addresses of a name below localhost, which not every system knows. */
+/** The addresses of a name below localhost, which not every system knows; undefined for other names. */
 function localhostAddresses(url: string): readonly string[] | undefined {
   const { hostname } = new URL(url);
   return hostname.endsWith(".localhost") ? loopbackAddresses(hostname) : undefined;

@@ -60,7 +60,7 @@ function createLoadedConfig(
     path,
     config,
     failureOfField,
-    /** The stores with their secrets from the environment; refuses if a variable is missing. */
+    /** The stores, with secrets from the environment and certificates from files; refuses if one cannot be read. */
     stores: async (): Promise<Outcome<readonly RequestedStore[], HostFailure>> => {
       const { resolveStores } = await import("../../core/config/secrets.ts");
       const { readCertificates } = await import("../trusted-certificates.ts");

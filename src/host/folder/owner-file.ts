@@ -6,8 +6,7 @@ type Owner = { readonly pid: number; readonly started: string; readonly folder?:
 
 /**
  * Claims a file that names its owner: creates it, or replaces it if no running process owns it. Returns the running
- * owner, or undefined once the file is claimed. Where files can be locked, the folder's lock prevents concurrent
- * claims.
+ * owner, or undefined once the file is claimed. The folder's lock prevents concurrent claims, if files can be locked.
  */
 export function claimFile(
   { files, ...world }: Pick<World, "files" | "processStartTime">,

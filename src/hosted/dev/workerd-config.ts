@@ -25,7 +25,7 @@ type WorkerdOptions = {
   readonly allowAddresses: readonly string[];
 };
 
-/** workerd checks the address of each connection after the look-up; of two blocks with that address, the smaller one counts. */
+/** workerd checks the address of each connection after the look-up; the smallest block with the address decides. */
 export function workerdConfig({ settings, objects, allowAddresses }: WorkerdOptions): string {
   const allowList = ["public", ...allowAddresses.map(blockOf)].map(quoteText).join(", ");
   const denyList = deniedRanges().map(quoteText).join(", ");

@@ -1,5 +1,5 @@
-// How an id or an API key names the object of its store. Marked ids and keys are created in hosted/world.ts, and read
-// in hosted/routing.ts.
+// How an id or an API key names the object of its store. Marked ids and keys are created in hosted/world.ts and
+// hosted/dev/state.ts, and read in hosted/routing.ts.
 import { createHash, createHmac } from "node:crypto";
 import { API_KEY_RANDOM_BYTES, storeTokenBits, testKeyBits } from "../../core/credential.ts";
 import { isUuid } from "../../core/text.ts";
@@ -44,7 +44,7 @@ export function markedKeyBytes(mark: Mark, random: Uint8Array): Uint8Array {
   return Buffer.from(wholeNumber.toString(16).padStart(KEY_BITS / 4, "0"), "hex");
 }
 
-/** The mark of an API key or of the token of a store; undefined for any other text. */
+/** The mark of a test key or of a store's token; undefined for any other text. */
 export function markOfKey(key: string): Mark | undefined {
   const bits = testKeyBits(key) ?? storeTokenBits(key);
   return bits === undefined ? undefined : Number(bits >> BigInt(KEY_BITS - MARK_BITS)) % MARK_COUNT;

@@ -39,7 +39,7 @@ export type PayerAction =
   /** `attempt`: the attempt in whose wallet the payer cancelled; null if the payer cancelled on the checkout page. */
   | { readonly kind: "cancel"; readonly attempt: number | null }
   | { readonly kind: "finish"; readonly attempt: number; readonly result: AttemptResult }
-  /** Confirms a payment after the checkout has expired; it is recorded as a late result (decision 10). */
+  /** Confirms a payment late, after expiring a checkout that has not ended (decision 10). */
   | { readonly kind: "finish_late"; readonly attempt: number };
 
 /** Applies an action of a payer. Refuses with `session_not_found` or `state_conflict`. */
@@ -186,7 +186,7 @@ function expireNow(context: ServiceContext, checkout: Checkout, now: number): Ou
   return apply(context, { checkout: { ...checkout, expiresAt }, command: { kind: "expire" } }, expiresAt);
 }
 
-/** Expires a checkout while the payer is in the wallet, and then confirms the payment. */
+/** Confirms a payment late: first expires the checkout, unless it has already ended. */
 function payLate(
   context: ServiceContext,
   { checkout, attempt }: { readonly checkout: Checkout; readonly attempt: number },

@@ -34,8 +34,7 @@ export type OperationContext = ClockContext &
     readonly folderHold: Hold | undefined;
     readonly description: ProcessDescription;
     /**
-     * Renders the page of a checkout as one HTML file; loads the pages at its first call. Refuses with
-     * `session_not_found`.
+     * Renders the page of a checkout as an HTML file; the first call loads the pages. Refuses with `session_not_found`.
      */
     readonly saveStory: (page: SavedStory) => Promise<Outcome<string>>;
     /** The secrets of this sandbox that can have any form, so they are redacted by their value. */

@@ -210,7 +210,9 @@ async function explainCheckoutById({ context, storeId, id }: ExplainQuery): Prom
 
 type CheckoutFacts = Pick<CheckoutView, "checkout" | "attempts" | "lateResults" | "now">;
 
-/** A checkout's story, with the order's requests until the next checkout; a first checkout also has the earlier requests. */
+/**
+ * A checkout's story, with the order's requests until the next checkout; a first checkout also has earlier requests.
+ */
 export function readStory(context: ExplainContext, facts: CheckoutFacts) {
   const { store } = context;
   const { checkout } = facts;

@@ -61,8 +61,7 @@ function beginKey(context: LeaseContext, { storeId }: LeaseRef): Outcome<LeaseSt
 
 /**
  * The lease of `checkout explore --receiver`. Its end sets the store's clock to real time and removes all faults of the
- * store. So a store with a moved clock, with faults or with another lease than for a key is refused with
- * `state_conflict`.
+ * store. So a store with a moved clock, faults or a lease other than for a key is refused with `state_conflict`.
  */
 function beginExplore(context: LeaseContext, { storeId, id: leaseId }: LeaseRef): Outcome<LeaseStart> {
   const { clocks, leaseEffects } = context.store;

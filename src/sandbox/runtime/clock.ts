@@ -82,8 +82,7 @@ async function move(
   const statusChanges: StatusChangeEntry[] = [];
   const clockAt = (at: number): StoreClock => setClock(oldClock, at, realNow);
   for (let [reachedTime, isOver] = [storeNow(oldClock, realNow), false]; !isOver;) {
-    // The clock stops at each due time, because the delay of a retry counts from the time at which its delivery is
-    // sent.
+    // The clock stops at each due time, because the delay of a retry counts from the time of the failed attempt.
     const stopTime = nextDueTime(context, storeId, reachedTime);
     const isLast = stopTime >= now || world.monotonic() >= deadline;
     // The same write moves the clock, so that even after a crash nothing has happened later than the store's time.

@@ -26,7 +26,7 @@ type KeyInput = {
 /** A new key with its plaintext, which is not stored. */
 type NewKey = Pick<KeySummary, "id" | "lastFour" | "scopes"> & { readonly apiKey: string };
 
-/** Creates an API key of a store, within a transaction. Only the hash of the key is stored (interface 24). */
+/** Creates an API key of a store, within a transaction. Only its hash and last four characters are stored. */
 export function createKey(
   { store, world }: Pick<KeyContext, "world"> & { readonly store: Store },
   { storeId, apiKey = newApiKey(world), scopes = SCOPES, isForDrill = false }: KeyInput,

@@ -20,7 +20,7 @@ type PortalPreferences = {
 export type PortalSession = PortalPreferences & {
   readonly id: string;
   readonly role: PortalRole;
-  /** The store and the role of a session that a store's link began; undefined for the session of an owner. */
+  /** The store and the role of a session that a store's link began; undefined for owner and administrator. */
   readonly limit?: LimitedCaller;
   /** The token in every form of the session's pages. */
   readonly formToken: string;

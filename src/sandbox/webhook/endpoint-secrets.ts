@@ -50,7 +50,7 @@ function secretOfStore({ store, masterKey }: SecretsContext, storeId: string): E
   return { inForce: secret === undefined ? [] : [openStoredSecret(secret, masterKey)], retired: [] };
 }
 
-/** An endpoint's own secrets, newest first: the secrets active at a moment, and the secrets retired by then. */
+/** An endpoint's own secrets, newest first: at most `MAX_SIGNATURES` active at a moment, and all retired by then. */
 function decryptSecrets(
   secrets: ReturnType<SecretsContext["store"]["signingSecrets"]["ofEndpoint"]>,
   { at, masterKey }: { readonly at: number; readonly masterKey: Uint8Array },

@@ -86,8 +86,7 @@ export function replayFailed(
 }
 
 /**
- * Retries waiting deliveries. Refuses with `not_found`, and with `state_conflict` a paused or disabled endpoint or a
- * hold.
+ * Retries waiting deliveries. Refuses with `not_found`, and a hold or an endpoint not enabled with `state_conflict`.
  */
 export function retryDeliveries(
   context: RetriesContext,

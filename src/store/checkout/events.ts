@@ -147,7 +147,7 @@ function prepareLists(connection: Connection) {
          AND +position > @after AND created_at >= @from
        ORDER BY sequence LIMIT @limit`,
     ),
-    // The events of an order_id are few.
+    // Not sorted by SQLite: the caller sorts the events of an order, which are few.
     selectOfOrder: connection
       .prepare<OrderQuery, number>(
         `SELECT position FROM events

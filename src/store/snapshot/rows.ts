@@ -37,9 +37,7 @@ export type RowSelection = { readonly storeId: string } | "all";
 
 type Row = unknown[];
 
-/**
- * Tables that are not copied: facts about the whole sandbox, temporary rows, and tokens. All others belong to stores.
- */
+/** Tables that are not copied: facts about the sandbox, temporary rows, and tokens. All others belong to stores. */
 const UNCOPIED_TABLES: ReadonlySet<string> = new Set([
   "home",
   "log_mark",

@@ -128,9 +128,7 @@ export function deliveriesTable(connection: Connection) {
     isQueued: (endpointId: string, eventId: string): boolean =>
       sql.selectWaiting.get({ endpointId, eventId }) !== undefined,
 
-    /**
-     * The queued deliveries of an event that are older than its replay, without duplicates and deliveries in flight.
-     */
+    /** The queued deliveries of an event before its replay, without duplicates and deliveries in flight. */
     waitingBefore: ({
       id,
       endpointId,
@@ -159,7 +157,7 @@ function deliveryUpdates(sql: ReturnType<typeof prepare>) {
         if (follower.nextAt < nextAt) sql.setNextAt.run({ id: follower.id, nextAt });
     },
 
-    /** Makes the later events of a checkout due that were never attempted, when this delivery is settled. */
+    /** When this delivery is settled, makes the later events of its checkout due, unless they were attempted. */
     releaseFollowers: (position: SequencePosition, now: number): void => {
       for (const { id, tries, nextAt } of sql.selectFollowers.all(position))
         if (tries === 0 && nextAt > now) sql.setNextAt.run({ id, nextAt: now });

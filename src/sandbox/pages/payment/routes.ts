@@ -161,7 +161,7 @@ function noteView(context: PagesContext, call: AreaRequest): Outcome<Answer> {
   return accept({ ...emptyResponse(call.requestId), isUnlogged: true });
 }
 
-/** Records the use of a return origin when a form is sent: only our own page can send a form, any site can send a GET. */
+/** Records the use of a return origin when a form is sent. A GET would prove nothing, because any site can send one. */
 function noteReturn(context: PagesContext, { requestId }: AreaRequest, { storeId }: Checkout): void {
   const [offeredOrigin] = context.store.returnOrigins.list(storeId);
   if (offeredOrigin === undefined) return;

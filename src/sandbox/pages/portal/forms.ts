@@ -81,8 +81,7 @@ export function testOrderForm(view: View): Html {
 export type Confirmation = readonly [title: Text, question: Text, button: Text];
 
 /**
- * A collapsed form with a question about its effect; open if the form was refused. Works without JavaScript. The button
- * is red by default.
+ * A collapsed form with a question about its effect, open if it was refused; nothing if the action is not permitted.
  */
 export function formWithConfirmation(
   view: FormView,

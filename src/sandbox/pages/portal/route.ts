@@ -144,7 +144,7 @@ type Action<Name extends OperationName> = {
   readonly notice?: (answer: AnswerOf<Name>, scope: ActionContext) => Notice | Promise<Notice>;
 } & FormPage;
 
-/** Maximum time for which a browser waits for an action, in milliseconds; a slower action continues on its own. */
+/** How long a browser waits for an action with a `waitingAddress`, in milliseconds; a slower action continues. */
 const ACTION_TIMEOUT_MS = 2000;
 
 export type ActionContext = { readonly context: PortalContext; readonly view: View };
@@ -156,10 +156,7 @@ export type StoreAndId = Pick<View, "storeId" | "id">;
 
 /** The page of an action's form. */
 type FormPage = {
-  /**
-   * The address of the page, also shown after the action if `nextAddress` is missing. Default: the first page on the
-   * form's path.
-   */
+  /** The address of the page, also shown after an action without `nextAddress`. Default: the first page on its path. */
   readonly addressOf?: (view: StoreAndId) => string;
   /** Shows the form again if it is refused. Default: a page with only the refusal. */
   readonly page?: PageRenderer;

@@ -121,7 +121,7 @@ function requestSearchLink(view: View): Html {
   return html`<p class="hint"><a href="${address}">${CHECKOUTS_TEXTS.searchRequests}</a></p>`;
 }
 
-/** The form of a test order: open while the store has no checkout, and hidden if the viewer may not send it. */
+/** The form of a test order, open after a refusal or while there is no checkout; nothing if it is not permitted. */
 function testOrderPart(context: PortalContext, view: View): Html {
   const action = storePath(view, "/checkouts/test-orders");
   if (!view.may("POST", action)) return html``;

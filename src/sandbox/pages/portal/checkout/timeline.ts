@@ -23,10 +23,7 @@ import type { OperationContext } from "../../../control/handler.ts";
 import type { PartView } from "../view.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
-/**
- * Approximate number of lines on a page, which shows the last lines. `checkout explain` and a saved page show all
- * lines.
- */
+/** Approximate number of lines on a page; the last are shown. `checkout explain` and a saved page show all lines. */
 const MAX_LINES = 60;
 
 type StoryOptions = { readonly fullStory: StoryWithRequests; readonly command: string };

@@ -36,7 +36,7 @@ export function plainBar(name: Text): Html {
   </header>`;
 }
 
-/** The pages of a store, with a number for waiting items, and a mark for failures. */
+/** The pages of a store, with the numbers of open checkouts, failing endpoints and passed checklist items. */
 export function storeMenu(context: PortalContext, view: View): Html {
   if (view.storeId === "") return html``;
   const { openCount, failingCount, launchCount } = menuCounts(context, view.storeId);

@@ -15,10 +15,7 @@ type StoreChanges = {
 type LiveChanges = {
   /** Called before a page is read. The returned function starts to count changes of the page, and returns its tag. */
   readonly beginPage: (view: PageId) => (topic: LiveTopic) => string;
-  /**
-   * What has happened since the tag of a page: nothing, a change, or an erasure. A tag of an earlier run counts as an
-   * erasure.
-   */
+  /** What has happened since a page's tag; a tag of an earlier run counts as an erasure of the store. */
   readonly changesSince: (view: PageId, tag: string) => "nothing" | "something" | "erasure";
 };
 

@@ -39,9 +39,7 @@ export function liveAttributes(listUpdates: ListUpdates | undefined, view: View)
   return listUpdates === undefined ? pollAttributes(view, "page", view.call) : html``;
 }
 
-/**
- * Polls each second, and when the tab is shown or hidden. A poll also replaces this element, which carries the ETag.
- */
+/** Polls each second, and when the tab is shown or hidden. A poll also replaces this element, which has the ETag. */
 function pollAttributes(
   { call: { path }, tag }: View,
   id: string,

@@ -11,7 +11,7 @@ import { sentText, commandLine, table } from "../parts.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
 
-/** The bytes of a refused request. Other requests are logged without bytes: the values of `checkout` are shown. */
+/** A request with its answer. Only refused requests are logged with their bytes; others are rebuilt from `checkout`. */
 export function requestDetails(request: StoryRequest, checkout?: Checkout): Html {
   const { method, path, refused } = request;
   const line = `${method} ${path}`;

@@ -18,7 +18,7 @@ import { differencesTable, requestDetails } from "./exchange.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
 
-/** The page of a request: why it was answered in this way, in the words of `checkout explain`, and its bytes. */
+/** The page of a request: why it was answered in this way, in the words of `checkout explain`, and the exchange. */
 export async function requestPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   // The request is read only once, because the log has no index of ids.
   const loggedRequest = readLoggedRequest(context, view.storeId, view.id);

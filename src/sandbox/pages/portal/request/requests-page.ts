@@ -17,7 +17,7 @@ import { printableLiteral } from "../../../../core/text.ts";
 /** Maximum number of requests read to find matching requests. */
 const MAX_READ_REQUESTS = 2000;
 
-/** Reads the log backwards until a page is full. Refuses an invalid status and position with `invalid_parameter`. */
+/** Searches the log for a page of matches. Refuses an invalid status or position with `invalid_parameter`. */
 export function requestsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const command = "checkout orders create --order-id order-1001 --price-id price_coffee";
   const connectButton = linkButton(storePath(view, "/connect"), COMMON_TEXTS.connect);

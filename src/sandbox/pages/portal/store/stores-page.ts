@@ -153,7 +153,7 @@ function storeFields(stores: readonly StoreEntry[], typedForm: TypedForm): Html 
   </div>`;
 }
 
-/** The snapshots, each with its kind and time; large snapshots are described only on request. */
+/** The snapshots, with their kinds and times if they are small in total, on request, or for a limited viewer. */
 async function snapshotSection(context: PortalContext, view: View): Promise<Outcome<Html>> {
   // Only the content of a snapshot shows which stores it contains.
   const isLimited = view.call.caller?.limit !== undefined;

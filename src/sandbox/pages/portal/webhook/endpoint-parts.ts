@@ -31,7 +31,7 @@ export function endpointTable(context: PortalContext, view: View, endpoints: rea
   return html`<div class="endpoints">${list}</div>`;
 }
 
-/** The results of the last day's attempts, and the number of due deliveries. */
+/** The results of the last day's newest attempts, and the number of due deliveries. */
 export function healthOf(context: PortalContext, { storeId }: View, endpointId: string): EndpointHealth {
   return context.store.deliveryHealth.health(endpointId, storeTime(context, storeId) - DAY_MS);
 }
