@@ -344,7 +344,9 @@ async function failureAnswer(
   }
 }
 
-/** At every `/portal` and `/pay` address, a browser gets the same page, which does not reveal the portal's path. */
+/**
+ * Refuses unreadable requests; a browser gets the same page at all `/portal` and `/pay` paths, to hide the portal's.
+ */
 function refuseUnread(
   context: AreasContext,
   { rawHeaders = [], ...requestFields }: UnreadableRequest,

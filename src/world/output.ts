@@ -51,7 +51,7 @@ export async function exitProgram(exitCode: number): Promise<void> {
 
 type ProcessOutput = NodeJS.WriteStream & { readonly fd: number };
 
-/** How output is handled that cannot be written, or whose file is full. */
+/** Options for output that cannot be written, or whose file is full. */
 type OutputLoss = {
   /** Called for each failed write, except to a pipe whose reader has exited. */
   readonly onFailure?: (error: Error) => void;

@@ -245,9 +245,7 @@ export function releaseFolder(world: Pick<World, "files">, folder: string, ownRu
     world.files.remove(path);
 }
 
-/**
- * Makes a parser of a folder's file; undefined if it is missing. Refuses an empty file, because no crash leaves one.
- */
+/** Makes a reader of a folder's file; undefined if it is missing. Refuses invalid content, even an empty file. */
 function readerOf<Value>(name: Parameters<typeof stateFile>[1], parse: (text: string) => Value | undefined) {
   return (world: Pick<World, "files">, folder: string): Outcome<Value | undefined, HostFailure> => {
     const path = stateFile(folder, name);

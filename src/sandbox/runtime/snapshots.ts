@@ -33,7 +33,7 @@ export type SnapshotContext = Omit<ErasureContext, "store"> & {
   readonly masterKey: Uint8Array;
   /** Why nothing is delivered from a store; undefined if deliveries are sent. */
   readonly holdOf: (storeId: string) => Hold | undefined;
-  /** Processes everything that is due in these stores, and sends their due deliveries. */
+  /** Starts the due work of these stores: their changes and deliveries. */
   readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
 };
 

@@ -60,10 +60,7 @@ type WaitOptions<Result> = {
   readonly maxPauseMs?: number;
 };
 
-/**
- * Reads until a result is enough. Returns the last result when the time is up, when the store is being erased, or when
- * the signals are over.
- */
+/** Reads until a result is enough, the time is up, the store is being erased or the sandbox stops. Returns the last. */
 export async function pollUntil<Result>(
   { world, storeGate, writeSignals }: WaitContext,
   { storeId, waitMs = 0 }: { readonly storeId: string; readonly waitMs: number | undefined },

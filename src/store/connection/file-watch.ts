@@ -3,8 +3,9 @@ import { existsSync, statSync, type Stats } from "node:fs";
 export type FileWatch = ReturnType<typeof watchFiles>;
 
 /**
- * Watches the three files of a database by identity (device and inode) and size. None of them shrinks: the log is never
- * truncated, the database never vacuumed. On file systems that do not support a log, there is only the database.
+ * Watches the three files of a database by identity (device and inode) and size. None of them shrinks while it is
+ * watched: the log is truncated only by the close, and the database is never vacuumed. On file systems that do not
+ * support a log, there is only the database.
  */
 export function watchFiles(path: string) {
   const names = ["", "-wal", "-shm"].map((ending) => path + ending).filter((name) => existsSync(name));

@@ -126,8 +126,8 @@ function requirePortalHost({ origin, port }: PortalContext["portal"], request: H
 }
 
 /**
- * Redirects a path without a store: to this page of the session's store or of the first store, or to a search for the
- * id in the path.
+ * Redirects the id of a store to its first page, the name of a page to that page of the session's or the first store,
+ * and any other text to a search for it.
  */
 function firstStoreRoute(path: "/portal" | "/portal/{anything}"): PortalRoute {
   return portalRoute({ path, minRole: "viewer" }, ({ store }, call) => {
