@@ -27,7 +27,7 @@ import { COMMON_TEXTS } from "../texts.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 import { timeline } from "./timeline.ts";
 
-/** The whole story of a checkout, with the same data, order and words as `checkout explain`. */
+/** The story of a checkout, with the same data, order and words as `checkout explain`. */
 export async function showCheckout(context: OperationContext, view: PartView): Promise<Outcome<PageContent>> {
   const shownCheckout = await viewCheckout(context, { storeId: view.storeId, checkoutId: view.id });
   if (!shownCheckout.ok) return shownCheckout;

@@ -43,7 +43,7 @@ export async function findInStore(
   return answerWithPage(context, call, async (_context, view) => accept(searchResultsPage(view, text, hits)));
 }
 
-/** Redirects a search of all stores to the object in the first store that has it, or to a search of the first store. */
+/** Redirects a search of all stores to the first object found, or to a search of the caller's default store. */
 export function findAnywhere(context: PortalContext, call: AreaRequest<Viewer>): Outcome<Answer> {
   const text = searchTextOf(call);
   const caller = callerOfSession(call.caller);

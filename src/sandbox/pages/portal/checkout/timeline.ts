@@ -37,7 +37,7 @@ type StoryIndex = {
   readonly firstPositions: ReadonlyMap<string, number>;
 };
 
-/** The story, with the same lines as `checkout explain`. Each line has an address and can be expanded. */
+/** The story, in the lines of `checkout explain`; the page shows only the last. Each line has an address. */
 export function timeline(
   context: OperationContext,
   view: PartView,
@@ -237,7 +237,7 @@ function toneOf({ status }: Pick<StoryEntry, "status">): string {
   return status >= 200 && status < 300 ? "good" : "bad";
 }
 
-/** The details of a request's line: the link to its page, its refusal, and its bytes. */
+/** The details of a request's line: the link to its page, its key, its refusal, and the exchange. */
 function requestLineDetails(view: PartView, request: StoryRequest, checkout: Checkout): Html {
   const { requestId, at, storeAt, key, refused, differences } = request;
   return html`${factList([

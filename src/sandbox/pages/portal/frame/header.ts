@@ -97,7 +97,7 @@ function hiddenText(words: Words): Html {
   return html`<span class="visually-hidden"> ${words}</span>`;
 }
 
-/** The menu of stores, with the name of the page's store as its title. */
+/** The menu of stores, with the name of the page's store as its title; a limited viewer gets only that name. */
 function storesMenu({ store }: PortalContext, view: View): Html {
   if (view.storeId === "") return html`<strong><a href="/portal">${FRAME_TEXTS.portal}</a></strong>`;
   const name = store.stores.names(view.storeId)?.store ?? "";
