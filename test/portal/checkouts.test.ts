@@ -473,6 +473,11 @@ test("the search opens the page of an id, a short id, an order_id, an idempotenc
   expect((await portal.get(`${portal.home}/requests?q=refused-order`)).html).toContain(refused);
   expect((await portal.get(`${portal.home}/find?q=price_coffee`)).location).toBe(`${portal.home}/catalog`);
   expect((await portal.get(`/portal/find?q=${tea.slice("/portal/".length)}`)).location).toBe(`${tea}/start`);
+  const added = await harness.run(["endpoints", "add", "http://localhost:3000/Shop/Hooks", "--json"]);
+  const { id: capital } = JSON.parse(added.stdout) as { readonly id: string };
+  expect((await portal.get(`${portal.home}/find?q=shop%2FHOOKS`)).location).toBe(
+    `${portal.home}/webhooks/endpoints/${capital}`,
+  );
   // The terminal prints the merchant's id with each store.
   const merchant = `find?q=${sandbox.ready.merchant_id}`;
   expect((await portal.get(`${portal.home}/${merchant}`)).location).toBe(`${portal.home}/settings`);

@@ -37,7 +37,7 @@ export async function searchStore(
     hasSearchedAllRefused,
     endpoints: store.endpoints
       .of(storeId)
-      .filter(({ id, url }) => [url, id].some((field) => field.includes(lowerText))),
+      .filter(({ id, url }) => [url, id].some((field) => field.toLowerCase().includes(lowerText))),
     eventTypes: EVENT_TYPES.filter((type) => type.includes(lowerText) && hasEvent(context, storeId, type)),
   };
 }
