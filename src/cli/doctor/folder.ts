@@ -81,7 +81,7 @@ export function databaseCheck(file: "database" | "journal" | "requests"): Check 
     const { bytes, schemaVersion, unreadableCount } = outcome.value;
     const size = `${(bytes / MIB).toFixed(1)} MiB with its log`;
     if (unreadableCount > 0) {
-      const finding = `${size}; ${unreadableCount} rows are not valid requests, and are omitted from every list`;
+      const finding = `${size}; ${unreadableCount} requests cannot be read, and are omitted from every list`;
       return ["warning", finding, "no action is needed; to start a new log, move the file away"];
     }
     if (schemaVersion !== null) return ["ok", `format ${schemaVersion}, ${size}; every page is valid`];

@@ -30,8 +30,8 @@ export const POSITION_AFTER_ALL: CheckoutPosition = Number.MAX_SAFE_INTEGER;
 const MAX_SEARCHED_IDS = 1000;
 /** Maximum number of checkouts that one search reads. */
 const MAX_SEARCH_ROWS = 20_000;
-/** A range of less than `MAX_DENSITY * MAX_SEARCH_ROWS` positions is read without an index, in half the time. */
-const MAX_DENSITY = 3;
+/** A range of less than `MAX_POSITIONS_PER_ROW * MAX_SEARCH_ROWS` positions is read without an index, in half the time. */
+const MAX_POSITIONS_PER_ROW = 3;
 
 const OBJECTS = ["order", "checkout_session"] as const;
 
@@ -91,7 +91,7 @@ export function checkoutLists(connection: Connection) {
         return { positions: [], lastPosition, isWhole: true, count };
       const pattern = text === null ? null : `%${text.replaceAll("%", "_")}%`;
       const bindings = { ...filter, newest: newestPosition, last: lastPosition, text, like: pattern, limit };
-      const isDense = newestPosition - lastPosition < MAX_DENSITY * MAX_SEARCH_ROWS;
+      const isDense = newestPosition - lastPosition < MAX_POSITIONS_PER_ROW * MAX_SEARCH_ROWS;
       const positions = (isDense ? sql.searchWithoutIndex : sql.search).all(bindings);
       return { positions, lastPosition, isWhole: olderPosition === undefined, count };
     },
