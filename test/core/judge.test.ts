@@ -236,6 +236,17 @@ test("bookings and amount of a view are read from fields or by patterns", () => 
   expect(parseView("no JSON", { paidWhen: undefined })).toBeUndefined();
 });
 
+test("the decimals of an amount in a view are read by the currency of the order", () => {
+  const amountIn = (currency: string, sum: string | number) =>
+    parseView(JSON.stringify({ paid: true, sum }), { paidWhen: undefined, amount: "sum", currency })
+      ?.amountMinor;
+  expect(["500.00", "500", 500, "1999.00"].map((sum) => amountIn("JPY", sum))).toEqual([500, 500, 500, 1999]);
+  expect(["19.99", "1.999", "1,234.500", 19.99].map((sum) => amountIn("KWD", sum))).toEqual([
+    19_990, 1999, 1_234_500, 19_990,
+  ]);
+  expect(["19.99", "1.999"].map((sum) => amountIn("EUR", sum))).toEqual([1999, 1.999]);
+});
+
 test("writing the shop section keeps the rest of the file, and patterns and settle times are checked", () => {
   const before = '{\n  // a comment\n  "sandbox": { "port": 4242 }\n}\n';
   const after = withShopSection(before, { create: "node buy.js", paidWhen: "paid", returnUrl: "" });

@@ -21,7 +21,7 @@ export type ViewSource =
 
 export type OrderViewSource = ViewPatterns & { readonly source: ViewSource };
 
-export type ViewedCheckout = Pick<Checkout, "id" | "orderId">;
+export type ViewedCheckout = Pick<Checkout, "id" | "orderId"> & Partial<Pick<Checkout, "currency">>;
 
 /** A reading of the view. If it failed, `order` is null and `got` is the reason. */
 export type ViewReading = {
@@ -109,7 +109,7 @@ async function askPage(
   const { status, body } = answer;
   if (status === 404) return { order: UNKNOWN_ORDER, got: "404", text: "", isMissing: true };
   if (status < 200 || status >= 300) return viewFailure(String(status));
-  return readText(body, view);
+  return readText(body, { ...view, currency: checkout.currency });
 }
 
 async function askCommand(
@@ -125,7 +125,8 @@ async function askCommand(
     maxOutputBytes: MAX_ANSWER_BYTES,
     signal,
   });
-  if (ending === "exited" && exitCode === 0) return readText(stdout, view);
+  if (ending === "exited" && exitCode === 0)
+    return readText(stdout, { ...view, currency: checkout.currency });
   const errorText = excerpt(stderr);
   return viewFailure(
     ending === "exited" ? factOf("exited", `${exitCode ?? "none"}`, errorText) : noAnswer(ending, errorText),
@@ -141,7 +142,7 @@ function viewFailure(gotValue: StepValue): ViewReading {
   return { order: null, got: gotValue, text: "", isMissing: false };
 }
 
-function readText(text: string, view: OrderViewSource): ViewReading {
+function readText(text: string, view: ViewPatterns): ViewReading {
   return { order: parseView(text, view) ?? null, got: viewExcerpt(text, view), text, isMissing: false };
 }
 

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { isRecord, parseJson } from "../json.ts";
+import { currencyDecimals } from "../money.ts";
 import { isPattern } from "./shop.ts";
 import { excerpt, redactSecrets } from "../text.ts";
 
@@ -15,6 +16,8 @@ export type ViewPatterns = {
   /** A field of a JSON view, or a pattern with one group. Default: `times` and `amount_minor`. */
   readonly bookings?: string | undefined;
   readonly amount?: string | undefined;
+  /** The currency of the order, which decides what decimals mean. Default: a currency with two decimals. */
+  readonly currency?: string | undefined;
 };
 
 const viewShape = z.object({
@@ -25,13 +28,13 @@ const viewShape = z.object({
 
 /**
  * Reads a view of an order. A pattern, or otherwise JSON (`{"paid","times","amount_minor"}`), decides whether the order
- * is paid. An amount with two decimals, such as 19.99, is in major units if the merchant has named its field or
+ * is paid. An amount with decimals, such as 19.99, is in major units if the merchant has named its field or
  * pattern. In the default field `amount_minor` it is not converted, so it differs from every order's amount. Undefined
  * if the view does not show whether the order is paid.
  */
 export function parseView(
   text: string,
-  { paidWhen, bookings, amount }: ViewPatterns,
+  { paidWhen, bookings, amount, currency }: ViewPatterns,
 ): ShownOrder | undefined {
   const json = parseJson(text);
   const jsonView = viewShape.safeParse(json).data;
@@ -40,7 +43,10 @@ export function parseView(
   return {
     paid: isPaid,
     times: bookings === undefined ? (jsonView?.times ?? null) : numberAt(bookings, text, json),
-    amountMinor: amount === undefined ? numberAt("amount_minor", text, json) : amountAt(amount, text, json),
+    amountMinor:
+      amount === undefined
+        ? numberAt("amount_minor", text, json)
+        : amountAt(amount, { text, json, currency }),
   };
 }
 
@@ -50,16 +56,31 @@ function valueAt(fieldOrPattern: string, text: string, json: unknown): unknown {
   return field ?? matchOf(fieldOrPattern, text)?.[1];
 }
 
-/** An amount with two decimals, such as 19.99 or 1.234,50: its digits are its minor units. */
-const DECIMAL_AMOUNT = /^\d[\d.,' ]*[.,]\d{2}$/;
+/** An amount with decimals, such as 19.99 or 1.234,50; the group: its decimals. */
+const DECIMAL_AMOUNT = /^\d[\d.,' ]*[.,](\d{2,4})$/;
 
 /** The amount in a field or a pattern that the merchant has named, in minor units. */
-function amountAt(fieldOrPattern: string, text: string, json: unknown): number | null {
+function amountAt(
+  fieldOrPattern: string,
+  {
+    text,
+    json,
+    currency = "EUR",
+  }: { readonly text: string; readonly json: unknown; readonly currency?: string | undefined },
+): number | null {
   const value = valueAt(fieldOrPattern, text, json);
-  const writtenValue = typeof value === "number" && !Number.isInteger(value) ? value.toFixed(2) : value;
-  return typeof writtenValue === "string" && DECIMAL_AMOUNT.test(writtenValue.trim())
-    ? Number(writtenValue.replaceAll(/\D/g, ""))
-    : numberAt(fieldOrPattern, text, json);
+  const places = currencyDecimals(currency) ?? 2;
+  const writtenValue =
+    typeof value === "number" && !Number.isInteger(value) ? value.toFixed(Math.max(2, places)) : value;
+  const match = typeof writtenValue === "string" ? DECIMAL_AMOUNT.exec(writtenValue.trim()) : null;
+  const decimalCount = match?.[1]?.length ?? 0;
+  // Three digits after a separator are decimals only if the currency has three.
+  if (match === null || (decimalCount !== 2 && decimalCount !== places))
+    return numberAt(fieldOrPattern, text, json);
+  const digits = Number(match[0].replaceAll(/\D/g, ""));
+  return decimalCount > places
+    ? digits / 10 ** (decimalCount - places)
+    : digits * 10 ** (places - decimalCount);
 }
 
 function numberAt(fieldOrPattern: string, text: string, json: unknown): number | null {
