@@ -181,6 +181,41 @@ test.each(["first", "last"])(
   },
 );
 
+test.each(["'", '"'])(
+  "a return page with its order_id in an SQL text in %s breaks never_unpaid",
+  async (quote) => {
+    class OrderIdInSql extends CarefulShop {
+      override async welcome(query: URLSearchParams): Promise<void> {
+        const [orderId = "", rest] = (query.get("order_id") ?? "").split(quote);
+        const sessionId = query.get("session_id") ?? "";
+        const order = this.orders.get(orderId);
+        // Without its end, the statement no longer compares the session.
+        if (order === undefined || (rest === undefined && !order.checkouts.has(sessionId))) return;
+        if ((await this.site.retrieve(sessionId)).status === "succeeded") order.bookings = [sessionId];
+      }
+    }
+    const { code, findings } = await judge(OrderIdInSql, ["return_other_session"]);
+    expect([code, findings]).toEqual([1, ["return_other_session: never_unpaid"]]);
+  },
+);
+
+test.each(["cancelled", "failed"])(
+  "a shop that gives an order up because its return says %s loses the payment",
+  async (status) => {
+    class BelievesEnds extends CarefulShop {
+      private readonly closedIds = new Set<string>();
+      override async welcome(query: URLSearchParams): Promise<void> {
+        if (query.get("status") === status) this.closedIds.add(query.get("order_id") ?? "");
+      }
+      override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
+        return this.closedIds.has(event.data.order_id) ? 200 : super.take(event);
+      }
+    }
+    const { code, findings } = await judge(BelievesEnds, ["return_otherwise"]);
+    expect([code, findings]).toEqual([1, ["return_otherwise: booked_when_paid"]]);
+  },
+);
+
 for (const [history, [invariant, Shop]] of Object.entries(MISTAKES))
   test(`a shop with a mistake in the history ${history} breaks only ${invariant}`, async () => {
     const { code, findings } = await judge(Shop, [history]);

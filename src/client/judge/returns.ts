@@ -30,8 +30,8 @@ export async function openReturnPage(
   { world, target, shop: { cookie }, signal }: Pick<Bench, "world" | "target" | "shop" | "signal">,
   { page: template, checkout, form = {}, session, cookies, firstFailureStatus = 300 }: ReturnVisit,
 ): Promise<Visit> {
-  const { query = "", method = "GET", from } = form;
-  const shownCheckout = { ...checkout, id: session ?? "" };
+  const { query = "", method = "GET", from, orderIdEnd = "" } = form;
+  const shownCheckout = { id: session ?? "", orderId: `${checkout.orderId}${orderIdEnd}` };
   const page = fillAddress(template, shownCheckout);
   const address = returnUrl(page, shownCheckout);
   let url = `${session === null ? address.replace(/&session_id=$/, "") : address}${query}`;

@@ -25,6 +25,8 @@ export type ReturnForm = {
   readonly session?: OrderName | "first" | null;
   /** Whose session follows in the address, as a second `session_id`. */
   readonly secondSession?: OrderName;
+  /** Follows the order_id in the address. */
+  readonly orderIdEnd?: string;
   readonly query?: string;
   readonly method?: "GET" | "POST";
   /** The page that the customer comes from. Default: the payment page. */

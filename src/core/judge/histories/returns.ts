@@ -35,6 +35,11 @@ import {
 export const PAID_QUERY = "&status=succeeded&paid=true&redirect_status=succeeded&trade_status=TRADE_SUCCESS";
 const SECOND_PAID_QUERY = "&status=paid&payment_status=paid&success=true&result=success&result_code=SUCCESS";
 const THIRD_PAID_QUERY = "&status=success&state=completed&success=1&paid=1";
+/** Queries that report an end without a payment. */
+const CANCELLED_QUERY = "&status=cancelled&canceled=true&cancel=1&result=cancel&paid=false";
+const FAILED_QUERY = "&status=failed&success=false&redirect_status=failed&error=payment_declined";
+/** What closes an order_id within an SQL text, and comments out the text after it. */
+const SQL_ENDS = ["' -- ", '" -- '];
 
 /** The payment event and two returns reach the shop, each after its own delay in milliseconds. */
 function sameMomentRow(webhookMs: number, returnMs: number): Row {
@@ -94,6 +99,8 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
       visitAs({ query: THIRD_PAID_QUERY, from: "shop" }),
       visitAs({ from: "nowhere" }),
       visitAs({ session: null }),
+      visitAs({ query: CANCELLED_QUERY }),
+      visitAs({ query: FAILED_QUERY }),
     ),
     causes: RETURN_BELIEF_CAUSES,
   },
@@ -132,6 +139,7 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
       VISIT_WITH_OTHER_SESSION,
       visitAs({ secondSession: "b" }),
       visitAs({ session: "b", secondSession: "a" }),
+      SQL_ENDS.map((orderIdEnd) => visitAs({ session: "b", orderIdEnd })),
       LOOK,
       on("b", TELL, LOOK),
       LOOK,
