@@ -6,7 +6,7 @@ import { KEY_FAULTS, refuseFact } from "./refusals.ts";
 export const SCOPES = ["orders:write", "checkout_sessions:write", "checkout_sessions:read"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** A key as the service stores it, without the plaintext (interface 24). */
+/** A stored API key, without its plaintext and its hash (interface 24). */
 export type Credential = {
   readonly id: string;
   readonly storeId: string;
@@ -54,7 +54,7 @@ export function hashKey(apiKey: string): string {
   return hash("sha256", apiKey, "hex");
 }
 
-/** A key for display: its prefix and its last four characters. */
+/** A test key for display: its prefix and its last four characters. Only `…` for any other text. */
 export function redactKey(apiKey: string): string {
   return apiKey.startsWith(TEST_PREFIX) && apiKey.length > TEST_PREFIX.length + 8
     ? `${TEST_PREFIX}…${apiKey.slice(-4)}`

@@ -7,7 +7,7 @@ import { PARTS, type PartName } from "./refusals/parts.ts";
 export type FactValue = string | number | readonly string[] | Part;
 export type FactValues = Readonly<Record<string, FactValue>>;
 
-/** The name of a text in the table of parts, and the values in it. */
+/** The name of a text in the table of parts, and the text's values. */
 export type Part = { readonly fact: PartName; readonly values: FactValues };
 
 /** The names in a text, each in braces. */

@@ -12,8 +12,8 @@ const NUMBER_PATTERN = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
  * Parses a body as strict JSON (decision 6): UTF-8 without a byte order mark, no duplicate keys, no lone surrogates, at
- * most 8 levels, and no number that JavaScript would silently change into another integer. Refuses such a number with
- * `invalid_parameter`, and all else with `invalid_json`.
+ * most 8 levels, and no number that JavaScript would silently change into another integer or into infinity. Refuses
+ * such a number with `invalid_parameter`, and all else with `invalid_json`.
  */
 export function parseStrictJson(bytes: Uint8Array): Outcome<unknown> {
   const text = decodeUtf8(bytes);

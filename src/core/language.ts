@@ -1,4 +1,4 @@
-/** The languages that people read: English and Simplified Chinese. */
+/** `zh` is Simplified Chinese. */
 export const LANGUAGES = ["en", "zh"] as const;
 export type Language = (typeof LANGUAGES)[number];
 

@@ -37,7 +37,7 @@ export function checkHost(hosts: readonly string[], { names, flag }: AllowedHost
   if (host === undefined || hosts.length > 1)
     return refuseFact("host_lines", { received: String(hosts.length) });
   if (names.has(host.toLowerCase())) return accept(undefined);
-  // A tunnel or a port mapping changes the port.
+  // A tunnel or a port mapping may send an allowed name with another port.
   const facts = { host: printableLiteral(host.replace(/^.*@/, "…@")), flag };
   return refuseFact(/:\d+$/.test(host) ? "host_port_not_allowed" : "host_not_allowed", facts);
 }
@@ -47,7 +47,10 @@ export function isLoopback(hostname: string): boolean {
   return loopbackAddresses(hostname) !== undefined;
 }
 
-/** A loopback host's addresses in the order of attempts. `localhost` names are never looked up (RFC 6761 6.3). */
+/**
+ * A loopback host's addresses in the order of attempts; undefined for other hosts. `localhost` names are never looked
+ * up (RFC 6761 6.3).
+ */
 export function loopbackAddresses(hostname: string): readonly string[] | undefined {
   if (/(?:^|[^.]\.)localhost$/.test(hostname)) return ["127.0.0.1", "::1"];
   if (hostname === "[::1]") return ["::1"];

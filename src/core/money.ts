@@ -39,7 +39,7 @@ export function isCurrency(code: string): boolean {
   return new Intl.DisplayNames("en", { type: "currency", fallback: "none" }).of(code) !== undefined;
 }
 
-/** `19.99` in `EUR` is 1999. Undefined if the text is not an amount in the currency. */
+/** `19.99` or `19,99` in `EUR` is 1999. Undefined for a text without decimals, or with too many for the currency. */
 export function parseDecimalAmount(text: string, currency: string): number | undefined {
   const [, majorDigits = "", decimalDigits = ""] = /^(\d{1,13})[.,](\d{1,4}?)0*$/.exec(text) ?? [];
   const places = currencyDecimals(currency);
@@ -48,7 +48,7 @@ export function parseDecimalAmount(text: string, currency: string): number | und
   return Number(majorDigits + decimalDigits.slice(0, places).padEnd(places, "0"));
 }
 
-/** Why a text is no amount, with the likely meaning of decimals; undefined if the text is valid. */
+/** Why a text is not an amount in minor units, with the likely meaning of decimals; undefined if the text is valid. */
 export function explainAmountFault(text: string, currency: string): Part | undefined {
   const meantAmount = parseDecimalAmount(text, currency);
   if (meantAmount !== undefined && meantAmount !== 0)

@@ -5,7 +5,7 @@ import type { Words } from "./language.ts";
 /** The name of a refusal's sentence in the tables of `core/refusals.ts`, and the sentence's values. */
 export type RefusalFact = { readonly fact: string; readonly values: FactValues };
 
-/** A code of the closed list, and a message with the expected and the received value (decision 4). */
+/** A code of the closed list and its message (decision 4). */
 export type Refusal = {
   readonly code: ErrorCode;
   readonly message: string;

@@ -9,10 +9,10 @@ import { SANDBOX_REFUSALS } from "./refusals/sandbox.ts";
 import { WEBHOOK_REFUSALS } from "./refusals/webhook.ts";
 import { SECRET_DESCRIPTION as A_SECRET, SECRET_DESCRIPTION_ZH as A_SECRET_ZH } from "./text.ts";
 
-/** The message of v1, byte for byte; in both languages where a page can show it. */
+/** The message of an API, byte for byte; in both languages if a page can show it. */
 type Message = string | Words;
 
-/** A sentence with `{names}` of values, and its parts for `explain`. Default of a part: the value of the same name. */
+/** A sentence with `{names}` of values, and its parts for `explain`. `field` and `received` default to these values. */
 type Sentence = {
   readonly field?: string;
   readonly received?: string;

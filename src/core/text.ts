@@ -13,7 +13,7 @@ export function removeUnicodeRanges(pattern: string): string {
 /** Matches texts that `printable` leaves unchanged, as far as a pattern for a JSON Schema can. */
 export const PRINTABLE_PATTERN = removeUnicodeRanges(`^[^${UNPRINTABLE_RANGES}]*$`);
 const ANY_SECRET = /((?:svc(?:_|%5f)(?:test|live|control|admin|store)|whsec)(?:_|%5f))[\w%-]+/gi;
-/** A shorter text is a name, such as svc_test_mode, and reveals nothing. */
+/** Counted after the prefix. A shorter text is a name, such as svc_test_mode, and reveals nothing. */
 const MIN_SECRET_LENGTH = 16;
 const WHOLE_SECRET = new RegExp(`${ANY_SECRET.source.slice(0, -1)}{${MIN_SECRET_LENGTH},}`, "i");
 /** Matches texts for which `containsSecret` is true; for a JSON Schema, whose patterns have no flags. */

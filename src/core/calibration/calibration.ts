@@ -45,7 +45,7 @@ const assumption = z.object({
     }),
   ),
   answer: z.nullable(answerShape),
-  /** Why a part of the decision could not be observed this time: a 429, a 5xx or no answer. */
+  /** Why a part of the decision could not be observed this time: for example a 429, a 5xx or an unpaid order. */
   missed: z.optional(z.string()),
 });
 export type CalibratedAssumption = z.infer<typeof assumption>;
@@ -83,7 +83,7 @@ type CalibrationRun = {
   readonly secrets: readonly string[];
 };
 
-/** The verdicts, also on the payment if the user paid. A secret that the service sends back is removed. */
+/** The verdict on each assumption. Without `payment`, some cannot be observed. Secrets in answers are removed. */
 export function judgeCalibration(
   run: CalibrationRun,
   results: ProbeResults,

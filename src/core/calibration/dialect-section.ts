@@ -14,7 +14,7 @@ import { printableLiteral } from "../text.ts";
 import { HEADER_NAME_PATTERN, HTTP_HEADERS } from "../webhook/header-names.ts";
 import { headerNamesIn } from "../webhook/signature.ts";
 
-/** The statuses that the interface states (interface 18): no dialect changes them or assigns them to another code. */
+/** The statuses that the interface states (interface 18): no dialect changes them, or assigns them to other codes. */
 const STATED_STATUSES: readonly number[] = [400, 401, 403, 409, 429];
 const UNSTATED_STATUSES = [
   402, 404, 405, 406, 408, 410, 411, 413, 414, 415, 422, 423, 424, 431, 451, 500, 501, 502, 503, 504,
@@ -28,7 +28,7 @@ const SERVICE_HEADERS = /^(?:authorization|cookie|set-cookie|user-agent|retry-af
 const isReserved = (name: string): boolean =>
   HTTP_HEADERS.test(name) || SERVICE_HEADERS.test(name) || name.toLowerCase() === FAULT_HEADER.toLowerCase();
 
-/** The schema of an object with a value for some of our names. */
+/** The schema of an object with optional values for the sandbox's own names. */
 function recordSchema<Value>(
   ourNames: readonly string[],
   valueSchema: (name: string) => z.ZodMiniType<Value>,
@@ -94,7 +94,7 @@ export const dialectSchema = lazyValue(() => {
   return schema;
 });
 
-/** The fields in which a dialect gives the same name to two of our names. */
+/** The fields in which a dialect gives the same name to two of the sandbox's own names. */
 function ambiguousFields(dialect: Dialect): readonly string[] {
   const { events = {}, event_fields: fields = {} } = dialect;
   const names = {

@@ -19,7 +19,7 @@ import {
   type ProbeAnswers,
 } from "./probes.ts";
 
-/** The names of the service that differ from ours; a name that no answer shows counts as ours. */
+/** The names and statuses of the service that differ from the sandbox's; what no answer shows counts as equal. */
 export function observedDialect(answers: ProbeAnswers, payment: PaymentEvidence | undefined): Dialect {
   const status = answers.get("unknown-id")?.status;
   const bothFormsAnswer = answers.get(BOTH_FORMS_PROBE);
@@ -99,7 +99,7 @@ const SIGNATURE_PATTERNS: Readonly<Record<SignatureForm, RegExp>> = {
   "t=timestamp,v1=hex": /^t=\d+,v1=[\da-f]{64}/,
 };
 
-/** Header names that differ from ours, found by the form of their values. */
+/** Header names that differ from the sandbox's, found by the form of their values. */
 function observedHeaders({ rawHeaders }: ReceivedRequest) {
   const pairs = headerPairs(rawHeaders);
   const formOf = (value: string): SignatureForm | undefined =>
@@ -117,7 +117,7 @@ function observedHeaders({ rawHeaders }: ReceivedRequest) {
   return { headers, signature_form: form === "hex" ? undefined : form, eventId };
 }
 
-/** Other names of our fields, found by the form of their values in all events; null for a field that no event has. */
+/** The service's names of missing fields, found by the form of the values in all events; null if none was found. */
 function observedFields(
   events: readonly ReturnType<typeof eventOf>[],
   eventId: string | undefined,

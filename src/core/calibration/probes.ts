@@ -20,7 +20,7 @@ export type ProbeAnswer = {
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Whether the request was sent again after a 5xx or a lost answer, so that it may be a replay. */
+  /** Whether the request was sent again after a 5xx or a lost answer: this answer may then be a replay. */
   readonly wasResent?: true;
 };
 
@@ -38,7 +38,7 @@ type ProbeCheck = {
   readonly decision: number;
   readonly expected: string;
   readonly holds: (answer: ProbeAnswer, answers: ProbeAnswers) => boolean;
-  /** Our code, if the statement is about a refusal. */
+  /** The sandbox's code, if the statement is about a refusal. */
   readonly refusal?: ErrorCode;
 };
 
@@ -75,7 +75,7 @@ const amountBody = (orderId: string, extraFields: Readonly<Record<string, unknow
     ...extraFields,
   });
 export const probeOrderId = (run: string): string => `calibrate-${run}`;
-/** Must not contain the order's order_id, by which the receiver recognises its events. */
+/** Must not contain the order's order_id, by which the receiver recognises the order's events. */
 const sessionOrderIdOf = (run: string): string => `calibrate-session-${run}`;
 const keyOf = (run: string, number: number): string => `calibrate-${run}-${number}`;
 const REFUSED_ORDER_ID = "calibrate-refused";

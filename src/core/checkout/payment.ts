@@ -5,7 +5,7 @@ import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import type { Attempt, LateResult } from "./shapes.ts";
 
-/** The allowed changes of status. `pending` to `pending` is a declined attempt: the payer may pay again. */
+/** The allowed changes of status. `pending` to `pending`: an attempt was declined, or the payer starts another one. */
 export const TRANSITIONS = {
   created: ["pending", "cancelled", "expired"],
   pending: ["pending", "succeeded", "failed", "cancelled", "expired"],

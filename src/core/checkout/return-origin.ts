@@ -83,7 +83,7 @@ const LABEL_FAULTS: readonly TextFault[] = [
   [/^xn--/, "no_punycode"],
 ];
 
-/** Accepts https with a host name, or http on this machine, as browsers write origins; else `invalid_parameter`. */
+/** Accepts https with a host name, or a loopback origin, as browsers write origins; else `invalid_parameter`. */
 export function parseReturnOrigin(text: string): Outcome<string> {
   const rule = originFault(text);
   if (rule === undefined) return accept(text);
@@ -151,7 +151,7 @@ function originFault(text: string): Part | undefined {
   if (scheme === "http" && !LOOPBACK_HOSTS.has(host)) {
     return partOf("https_elsewhere", { hosts: [...LOOPBACK_HOSTS] });
   }
-  // This check alone is the rule; the checks above only name a more precise reason.
+  // Catches the spellings that no check above names.
   return originOf(text) === text ? undefined : partOf("as_browsers_write", {});
 }
 

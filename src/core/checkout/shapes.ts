@@ -94,7 +94,7 @@ export const price = z.object({
   paymentMethod,
   billingModel: z.enum(BILLING_MODELS),
   approved: z.boolean(),
-  /** Whether the price is unavailable for new checkouts. */
+  /** New checkouts cannot use a retired price. */
   retired: z.boolean(),
 });
 /** A catalog price: it sets amount, currency and method of a checkout (decisions 7, 89). */

@@ -57,8 +57,8 @@ const DEFAULT_EVENTS = ["*"];
 
 /**
  * Plans the changes that make the sandbox match the file (decision 84). Lists that are not in the file stay unchanged.
- * Items that are missing from a list in the file are unmanaged, and removed only with `prune`. Refuses every impossible
- * change, with the field at the start of the message, so that applying the plan refuses nothing.
+ * Items that are missing from a list in the file are unmanaged, and removed only with `prune`; missing capabilities are
+ * deactivated. Refuses every impossible change, with the field at the start of the message.
  */
 export function planChanges(
   requestedStores: readonly RequestedStore[],
@@ -288,7 +288,7 @@ function checkLengths(changes: readonly PlannedChange[], path: FieldPath): Outco
   return accept(undefined);
 }
 
-/** A key must belong to one store only. */
+/** A key may appear only once in the file. */
 function keyConflicts(requestedStores: readonly RequestedStore[]): readonly PathRefusal[] {
   const allKeys = requestedStores.flatMap(({ apiKeys = [] }, storeIndex) =>
     apiKeys.map((apiKey, index): NamedField => [["stores", storeIndex, "api_keys", index], apiKey]),

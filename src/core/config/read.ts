@@ -113,7 +113,7 @@ function limitFault(text: string): ConfigFault | undefined {
   return undefined;
 }
 
-/** One fault for each issue; an unknown key is a separate fault, with the name that was probably intended. */
+/** The faults of an issue; each unknown key is a fault, with the name that was probably intended, or all names. */
 function faultsOf(issue: z.core.$ZodIssue, tree: Node): FieldFault[] {
   const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
   if (issue.code === "unrecognized_keys") {

@@ -1,6 +1,6 @@
 // A setting of `sandbox start` is one row of `SETTINGS`. The row determines the flag and variable, their help,
-// docs/settings.md, the field in `checkout.config.json` with its JSON Schema, the value in a running sandbox, and the
-// comparison of both. `effect` names the file that applies the setting.
+// docs/settings.md, the field in `checkout.config.json` with its JSON Schema, the value that a running sandbox reports,
+// and the comparison of requested and reported values. `effect` names the file that applies the setting.
 import {
   DEFAULT_CHECKOUT_LIFETIME_MS,
   MAX_CHECKOUT_LIFETIME_MS,

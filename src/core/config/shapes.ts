@@ -28,7 +28,7 @@ export const servedSettings = z.object(
 const shownValue = z.nullable(z.union([z.string(), z.number(), z.boolean()]));
 
 export const changeEntry = z.object({
-  /** `unmanaged`: the item exists but is not in the file; `prune` would remove it. */
+  /** `unmanaged`: the item exists but is not in the file; `prune` would remove it, unless it is a store. */
   action: z.enum(["add", "change", "keep", "remove", "unmanaged"]),
   kind: z.enum([
     "store",
@@ -41,7 +41,7 @@ export const changeEntry = z.object({
     "endpoint",
   ]),
   storeId: z.string(),
-  /** The item's name in its store: an id, an address, the name of a capability, or the end of a key. */
+  /** The name of a store or a capability, the id of a merchant or a price, an address, or the end of a key. */
   name: z.string(),
   differences: z.array(z.object({ field: z.string(), from: shownValue, to: shownValue })),
 });

@@ -1,5 +1,5 @@
-// A store in a configuration, whose fields the control API and snapshots share. Separate from the schema of the whole
-// file, which most commands do not need. A new field needs a row in `storeShapes`; its effect: core/config/plan.ts,
+// A store in a configuration, whose fields the control API shares. Separate from the schema of the whole file, which
+// most commands do not need. A new field needs a row in `storeShapes`; its effect: core/config/plan.ts,
 // sandbox/config/apply.ts.
 import * as z from "zod/mini";
 import { BILLING_MODELS, MAX_PRICES, PAYMENT_METHODS } from "../checkout/checkout.ts";

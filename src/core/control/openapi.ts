@@ -225,7 +225,7 @@ function refusalSchema(codes: readonly ErrorCode[]): Json {
   return schema;
 }
 
-/** Closes an object schema, so that it allows only the described fields. */
+/** Forbids other fields in an object schema that does not say whether it allows them. */
 function closeObject(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.properties !== undefined) schema.additionalProperties ??= false;
 }
@@ -258,7 +258,7 @@ function addName(schema: z.ZodMiniType, name: string): string {
   return knownName ?? name;
 }
 
-/** All schemas without `$schema`, because OpenAPI sets it; objects allow only the described fields. */
+/** All schemas without `$schema`, because OpenAPI sets it. */
 function allSchemas(): Readonly<Record<string, Json>> {
   const { schemas } = z.toJSONSchema(wireSchemaNames, {
     io: "input",

@@ -1,6 +1,6 @@
 // To add an operation, add its row to its subject's file in operations/, and its handler to the file with the same name
-// in sandbox/control/. A shape that two operations share is in the `shapes.ts` of its subject, where `nameSchemas`
-// names it. Add a new subject to `SUBJECTS`.
+// in sandbox/control/. A shape that operations of two files share is in the `shapes.ts` of its subject; `nameSchemas`
+// names shared shapes. Add a new subject to `SUBJECTS`.
 import * as z from "zod/mini";
 import { snakeCase } from "../text.ts";
 import { partOf, type Part } from "../fact.ts";
@@ -141,7 +141,7 @@ function issuePart(issue: z.core.$ZodIssue | undefined): Part {
     case "unrecognized_keys":
       return partOf("issue_unknown_keys", { said, keys: issue.keys });
     case "custom":
-      // `errorWords` sets the Chinese message.
+      // `errorWords` and `textSchema` set the Chinese message.
       return partOf("issue_own", { said, chinese: String(issue.params?.["chinese"] ?? "无效") });
     case undefined:
     case "invalid_element":
@@ -217,7 +217,7 @@ export function encodeAnswer<Name extends OperationName>(
 /** The number of list entries that are encoded at a time, which takes a few milliseconds. */
 const BATCH_SIZE = 500;
 
-/** Encodes in steps, between which other work can run: a few entries of a long list at a time. */
+/** Encodes an answer in steps, between which other work can run: a part of a long list at a time. */
 export function* encodeInSteps<Name extends OperationName>(
   name: Name,
   answer: AnswerOf<Name>,

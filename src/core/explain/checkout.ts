@@ -28,7 +28,7 @@ export function explainCheckout(
   };
 }
 
-/** Explains an order, with its checkouts, oldest first, and the requests that created no checkout. */
+/** Explains an order by its checkouts, oldest first, and the requests about the order. */
 export function explainOrder(
   orderId: string,
   checkouts: readonly StoryCheckout[],

@@ -35,7 +35,7 @@ const MAX_LABEL_LENGTH = 48;
 /** Number of characters of an id that distinguish two endpoints with the same address. */
 const ID_END_LENGTH = 4;
 
-/** Endpoint addresses, with the end of the id if two endpoints share an address. */
+/** Endpoint addresses, with the end of the id if an address is shared or unknown. */
 export function endpointLabels(deliveries: readonly StoryDelivery[]): EndpointLabels {
   const urls = new Map(deliveries.map(({ endpointId, endpointUrl }) => [endpointId, endpointUrl]));
   const urlGroups = Map.groupBy(urls.values(), (url) => url);
@@ -48,7 +48,7 @@ export function endpointLabels(deliveries: readonly StoryDelivery[]): EndpointLa
   );
 }
 
-/** The deliveries that wait for another, by id. Replays, duplicates and reordered deliveries hold no delivery. */
+/** The deliveries that wait for another, by id: for a delayed one, or for an original event that is not reordered. */
 export function waitingDeliveries(
   deliveries: readonly StoryDelivery[],
   types: ReadonlyMap<string, string>,

@@ -18,7 +18,7 @@ const SILENT_CAUSE = [
   "接收端响应太慢：请先返回 2xx，再处理业务",
 ] as const;
 
-/** Causes include the remedy. Numbers in braces are values. */
+/** Most causes include the remedy. Numbers in braces stand for values. */
 const CAUSES = {
   list: {
     refused: [

@@ -4,7 +4,7 @@ import type { Translator } from "../language.ts";
 import type { RefusalCheck } from "./checks.ts";
 import type { Explanation } from "./explanation.ts";
 
-/** Patterns of field, expected and received value in messages without "; got". */
+/** Patterns of the field, and of expected and received values that "; got" does not separate. */
 const MESSAGE_PATTERNS = [
   /^v1 has no (?<received>.+)$/,
   /needs (?<expected>the scope (?<scope>[\w:]+)); (?<received>the API key has: .+)$/,

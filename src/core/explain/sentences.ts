@@ -38,7 +38,7 @@ export const SUMMARY_SENTENCES = {
     `delivery of ${type}: ${state} after ${attemptCount} ${attemptCount === 1 ? "attempt" : "attempts"}`,
 };
 
-/** The texts of explanations and of story lines, one row for each fact. Causes include the remedy. */
+/** The texts of explanations and of story lines, one row for each fact. */
 export const EXPLAIN_SENTENCES = {
   statusNotes: STATUS_NOTES,
   /** The last change of a checkout, if its status does not imply it. */

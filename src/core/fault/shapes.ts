@@ -55,7 +55,7 @@ export const faultEntry = z.object({
   ...orNull(parameters),
   /** Maximum number of applications; null: every match until the fault ends. */
   times: z.nullable(times),
-  /** The moment at which the fault ends, by the store's clock; null if it does not end. */
+  /** The moment at which the fault ends, by the store's clock; null if only `times` ends it. */
   until: z.nullable(moment),
   /** The random seed of the probability: the same seed chooses the same matches. */
   seed: z.string(),

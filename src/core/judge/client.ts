@@ -113,7 +113,7 @@ const KEY_CAUSES = new Map<
   ["idempotency_key_invalid", () => "invalid_key"],
   [
     "idempotency_key_reused",
-    // A create of a killed command was processed, but may be logged later.
+    // A create of a killed command may have been accepted and not logged yet.
     (earlierCreates, runs) =>
       earlierCreates.some(isAccepted) || runs.some(({ isKilled }) => isKilled === true)
         ? "other_body"

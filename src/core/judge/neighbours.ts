@@ -89,7 +89,7 @@ function changeCharacter(id: string, pattern: RegExp, increment: number): string
     : `${shortenId(id)}${increment}`;
 }
 
-/** A changed character stays in its row, so that a hexadecimal number stays one. */
+/** A changed character stays in its row, so that a hexadecimal number stays hexadecimal. */
 const CHARACTER_ROWS = ["123456789", "abcdef", "ABCDEF", "ghijklmnopqrstuvwxyz", "GHIJKLMNOPQRSTUVWXYZ"];
 
 /** Whether the amount of another checkout is lower or higher than the order's amount. */

@@ -113,9 +113,9 @@ const NEW_PLACE_WEIGHT = 4;
 
 /**
  * The new schedules with one step more than the largest known schedules, in the order in which they are run. Schedules
- * with a step at a place that only a fault created, and extensions of the runs with the most differences, come first;
- * the seed decides between equals. A schedule that contains a broken schedule is omitted, because the smaller schedule
- * explains the failure. The first known run is the run without faults.
+ * with a step at a place that only a fault created, and schedules whose single steps caused the most differences, come
+ * first; the seed decides between equals. A schedule that contains a broken schedule is omitted, because the smaller
+ * schedule explains the failure. The first known run is the run without faults.
  */
 export function nextWave(
   runs: readonly KnownRun[],

@@ -21,7 +21,7 @@ export type OrderName = (typeof ORDER_NAMES)[number];
 export type OtherTerms = AmountDirection | "other_currency";
 
 export type ReturnForm = {
-  /** Whose session is in the address. `first`: the visited order's first; null: no session. Default: its last session. */
+  /** The order whose session is in the address. `first`: the first session of the visited order. Default: its last. */
   readonly session?: OrderName | "first" | null;
   /** Whose session follows in the address, as a second `session_id`. */
   readonly secondSession?: OrderName;
@@ -123,8 +123,8 @@ export type Step =
   | { readonly act: "deliver_all"; readonly of: OrderName };
 
 /**
- * A requirement of a history. `names`: the shop's order_ids can be chosen; `kill`: the command that creates its
- * orders can be killed; `served`: the run serves the shop, and so can ask it to stop.
+ * A requirement of a history. `setsIds`: the shop's order_ids can be chosen; `kill`: the command that creates its
+ * orders can be killed; `server`: the run serves the shop, and so can ask it to stop.
  */
 type Need = Extract<ShopField, "create" | "returnUrl" | "restart"> | "setsIds" | "kill" | "server";
 

@@ -6,7 +6,7 @@ import { VALIDITY_MS } from "../rights.ts";
 
 /** The fields that limit a token or a link to a store. */
 export const storeRights = {
-  /** `viewer`: read-only, without secrets. Default: `store`, everything but tokens and the administrator's actions. */
+  /** `viewer`: read-only, without secrets. Default: `store`, all operations with the least role `viewer` or `store`. */
   role: z.optional(z.enum(STORE_ROLES)),
   /** Default: 7 days. */
   validMs: z.optional(wholeNumber(VALIDITY_MS.least, VALIDITY_MS.most)),

@@ -27,7 +27,7 @@ const storeSummary = () =>
     apiKeys: z.array(z.object({ id: z.uuid(), lastFour: z.string(), scopes: z.array(z.enum(SCOPES)) })),
     returnOrigins: z.array(returnOrigin),
     endpoints: wholeNumber(0),
-    /** The names that the store uses in answers and events (decision 148); missing if they are ours. */
+    /** The names that the store uses in answers and events (decision 148); missing if they are the sandbox's own. */
     dialect: z.optional(dialectSchema()),
   });
 

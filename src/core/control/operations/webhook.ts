@@ -10,7 +10,7 @@ import { TARGET_SCHEMA } from "../../webhook/target.ts";
 import { storeOperation } from "../operation.ts";
 
 export const DEFAULT_OVERLAP_MS = 24 * 3_600_000;
-/** The longest time that one request waits for events, or for the change of an endpoint, in milliseconds. */
+/** The longest time that one request waits for events, deliveries or the change of an endpoint, in milliseconds. */
 export const MAX_EVENT_WAIT_MS = 20_000;
 
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000;
@@ -79,7 +79,7 @@ export const webhookOperations = {
       z.extend(signingSecrets, {
         /** The store's time if its clock was moved or frozen; null for real time. */
         storeTime: z.nullable(moment),
-        /** The names that the store's events use; missing if they are ours. */
+        /** The names that the store's events use; missing if they are the sandbox's own. */
         dialect: z.optional(dialectSchema()),
       }),
   }),

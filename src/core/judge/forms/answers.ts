@@ -55,7 +55,7 @@ export type DrillResults = {
   readonly probedCause: DrillCause | undefined;
 };
 
-/** Valid events that every receiver accepts, regardless of how it reads them. */
+/** Valid events that a receiver with the right secret accepts, regardless of how it reads bodies. */
 export const GOOD_CASES: readonly CaseName[] = ["good_event", "duplicate", "good_at_the_end"];
 
 /** Forms in which the correct digits are in another order. */

@@ -53,7 +53,7 @@ const MISSIGNED_FORMS = ALL_CASE_NAMES.filter((name) => {
 const GUESSED_SECRET_FORMS = CASE_NAMES.filter((name) => typeof DRILL_CASES[name].secret === "function");
 const UNSIGNED_FORMS = CASE_NAMES.filter((name) => name.startsWith("unsigned_"));
 const FIRST_FORMS = new Set(CASE_NAMES.slice(0, CASE_NAMES.indexOf("bad_signature")));
-/** Forms that are sent after the first form that must be refused. */
+/** The first form that must be refused, and all forms after it. */
 const LATER_FORMS = ALL_CASE_NAMES.filter((name) => !FIRST_FORMS.has(name));
 const REFUSABLE_FORMS = ALL_CASE_NAMES.filter((name) => DRILL_CASES[name].expected !== "2xx");
 const INVALID_FORMS = ALL_CASE_NAMES.filter((name) => DRILL_CASES[name].expected === "4xx");

@@ -61,7 +61,7 @@ type SigningOptions = {
   readonly realNow: number;
   /** The address of the endpoint, which a case may use as a secret. Default: empty. */
   readonly url?: string;
-  /** The names that the store's events use. Default: ours. */
+  /** The names that the store's events use. Default: the sandbox's own. */
   readonly dialect?: Dialect | undefined;
 };
 
@@ -102,7 +102,7 @@ export function buildDrillRequest(
   return { eventId, request: { ...request, lines: { [theirName]: texts } } };
 }
 
-/** The signed headers with our names, and the body in the store's dialect. */
+/** The signed headers with the sandbox's own names, and the body in the store's dialect. */
 function signRequest(
   form: Mutations,
   events: DrillEvents,
