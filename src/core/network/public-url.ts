@@ -1,7 +1,7 @@
 import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 
-/** Refuses a path, and the portal's `localhost` (decisions 1, 79). No message shows a password in the value. */
+/** Accepts an origin, except the portal's `localhost` (decisions 1, 79). No message shows a password in the value. */
 export function parsePublicUrl(text: string): Outcome<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password !== "")

@@ -19,7 +19,7 @@ export const EXPECTED_RESULTS = {
   ends_well: ["exit code 0 only after the order is known to exist", "确认订单已存在之后才以退出码 0 结束"],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
-/** Replaces our names with the names of a dialect, except names of letters only, which may be ordinary words. */
+/** Replaces the sandbox's names with a dialect's names, except names of letters only, which may be ordinary words. */
 function replaceNames(text: string, namesText: string): string {
   const pairs = new Map(namesText.split(", ").map((pair) => pair.split(" → ") as [string, string]));
   return text.replace(/[A-Za-z]+(?:[._-][A-Za-z]+)+/g, (name) => {

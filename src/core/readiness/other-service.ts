@@ -6,7 +6,7 @@ import type { Checklist, ChecklistItem, Evidence } from "./shapes.ts";
 type ItemFinding = Omit<ChecklistItem, "name">;
 
 const PORTAL_HINT = "look in the merchant portal of that service";
-/** Decisions whose verdicts decide an item: repeated keys, and the fields of a created order. */
+/** Decisions whose verdicts are evidence for an item: repeated keys, and the fields of a created order. */
 const IDEMPOTENCY_DECISION = 5;
 const CREATE_DECISION = 20;
 

@@ -32,7 +32,7 @@ type Claim = {
 /** How long evidence and waivers are valid by the store's clock, in milliseconds: 7 days. */
 export const EVIDENCE_VALIDITY_MS = 7 * 24 * 3_600_000;
 
-/** The last drill counts; a failed drill counts until a later drill passes, or until a waiver. A waiver is a risk. */
+/** A valid pass counts; otherwise a waiver counts, as a risk, unless the last drill failed after the waiver. */
 export function proofOf(claim: Claim, { waivers, now }: Pick<ReadinessFacts, "waivers" | "now">): Proof {
   const { kind, title, drill } = claim;
   const evidence = drill === null ? [] : drillEvidence(title, drill);

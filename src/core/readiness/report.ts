@@ -8,7 +8,7 @@ import { READINESS_SENTENCES } from "./sentences.ts";
 import { countNotJudged, type Checklist, type Evidence, type JudgedChecklist } from "./shapes.ts";
 
 export type ChecklistReport = Checklist & {
-  /** `sandbox`: judged by all facts. `service`: judged by v1 answers. */
+  /** `sandbox`: judged by all facts. `service`: judged by the calibration record. */
   readonly source: "sandbox" | "service";
   /** The service's base URL. */
   readonly service: string;

@@ -1,15 +1,15 @@
 /**
- * The names of another service, with our names as keys: the form of a dialect file, of the section `dialect` in
- * `checkout.config.json`, and of a store's row. A missing name is ours (decision 148).
+ * The names of another service, with the sandbox's own names as keys: the form of a dialect file, of the section
+ * `dialect` in `checkout.config.json`, and of a store's row. A missing name is the sandbox's own (decision 148).
  */
 export type Dialect = {
-  /** Keys: our codes. A status only for codes whose status the interface does not state. */
+  /** Keys: error codes. Another status only for codes whose status the interface does not state. */
   readonly errors?:
     | Readonly<Record<string, { readonly code?: string | undefined; readonly status?: number | undefined }>>
     | undefined;
-  /** Keys: our types. */
+  /** Keys: event types. */
   readonly events?: Readonly<Record<string, string>> | undefined;
-  /** Keys: our fields of an event's body. Null: the body does not have the field. */
+  /** Keys: fields of an event's body. Null: the body does not have the field. */
   readonly event_fields?: Readonly<Record<string, string | null>> | undefined;
   /** The form of `created_at` in the body. */
   readonly times?: "iso" | "seconds" | "milliseconds" | undefined;

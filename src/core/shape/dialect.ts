@@ -1,5 +1,5 @@
-// The names of another service for the things that this program names. Within the program, names are ours: a dialect is
-// applied when an answer or a delivery is sent, and reversed when a webhook arrives. A new field needs a row in
+// The names of another service. The program itself uses the sandbox's own names: a dialect is applied when an answer or
+// a delivery is sent, and reversed when a webhook arrives. A new field needs a row in
 // core/calibration/dialect-section.ts and in core/webhook/dialect-differences.ts.
 import { isRecord, parseJson } from "../json.ts";
 import type { Dialect } from "./dialect-file.ts";
@@ -56,7 +56,7 @@ export function eventBodyIn(dialect: Dialect | undefined, body: string): string 
   return JSON.stringify(Object.fromEntries(fields));
 }
 
-/** An event of the service in our names, without the fields that the dialect drops; a header also has the event id. */
+/** An event of the service with the sandbox's own names. `eventId`: the header's, for an event without `event_id`. */
 export function readEventIn(
   dialect: Dialect | undefined,
   body: unknown,
@@ -76,14 +76,14 @@ export function hasField(dialect: Dialect | undefined, field: string): boolean {
   return dialect?.event_fields?.[field] !== null;
 }
 
-/** The value of the signature header for our value. Without a given timestamp, a form with a timestamp omits it. */
+/** The signature header of a service. Without a given timestamp, a form with a timestamp omits it. */
 export function signatureHeader(dialect: Dialect, timestamp: string | undefined, ourValue: string): string {
   const { prefix, hasTimestamp } = formOf(dialect);
   const signatures = ourValue.split(",").map((signature) => prefix + signature);
   return (hasTimestamp && timestamp !== undefined ? [`t=${timestamp}`, ...signatures] : signatures).join(",");
 }
 
-/** The hex digests in a signature header, joined as ours are; the value itself if it has another form. */
+/** The hex digests in a signature header, separated by commas; the value itself if it has another form. */
 export function plainSignatures(dialect: Dialect | undefined, value: string): string {
   const { prefix, hasTimestamp } = formOf(dialect);
   const [firstPart = "", ...otherParts] = value.split(",");
@@ -103,7 +103,7 @@ function ourName(names: Dialect["event_fields"] = {}, theirName: string): string
   return Object.entries(names).find(([, name]) => name === theirName)?.[0] ?? theirName;
 }
 
-/** The value of our field as the service writes it. */
+/** The value of an event's field as the service writes it. */
 function writeValue({ events, times = "iso" }: Dialect, field: string, value: unknown): unknown {
   if (field === "type") return events?.[String(value)] ?? value;
   if (field !== "created_at" || times === "iso" || typeof value !== "string") return value;

@@ -25,7 +25,7 @@ const schemaNames = new Map<z.ZodMiniType, string>();
 const rulesBySchema = new WeakMap<z.ZodMiniType, JsonSchema>();
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The names of `nameSchemas`, each with the wire schema that `wireSchema` derived. */
+/** The wire schemas that have a name; a schema is added when `wireSchema` has derived its wire schema. */
 export const wireSchemaNames = z.registry<{ id: string }>();
 
 /** All uses of a schema refer to its name, also earlier uses. A derived schema (`extend`, `omit`) has no name. */
@@ -97,7 +97,7 @@ function deriveObject(schema: z.ZodMiniObject): z.ZodMiniType {
   }
   const wireShape = Object.fromEntries(fields.map(([, wireName, field]) => [wireName, field]));
   const domainShape = Object.fromEntries(fields.map(([name]) => [name, z.optional(z.unknown())]));
-  // Unknown fields are refused or dropped, depending on the schema, on the side where they enter.
+  // Unknown fields are refused, dropped or kept, depending on the schema, on the side where they enter.
   return z.codec(
     schema.clone({ ...schema.def, shape: wireShape, checks: [] }),
     schema.clone({ ...schema.def, shape: domainShape }),

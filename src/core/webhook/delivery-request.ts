@@ -27,7 +27,7 @@ type DeliveryParts = {
   readonly realNow: number;
   /** The fault applied to the attempt; null if there is none. */
   readonly fault: AppliedFault | null;
-  /** Default: our names. */
+  /** Default: the sandbox's own names. */
   readonly dialect?: Dialect | undefined;
 };
 

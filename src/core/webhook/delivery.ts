@@ -34,7 +34,7 @@ export const DEFAULT_DELIVERY_TIMEOUT_MS = 15_000;
 /** Maximum size of the stored part of an answer, in bytes. */
 export const MAX_ANSWER_BYTES = 4096;
 
-/** How long an endpoint may go without a success before it is disabled, in milliseconds (decision 13). */
+/** How long an endpoint may fail without a success before it is disabled, in milliseconds (decision 13). */
 export const MAX_FAILING_MS = 120 * 3_600_000;
 
 /** Share by which delays vary, so that many deliveries are not retried at the same time. */

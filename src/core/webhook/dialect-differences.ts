@@ -6,7 +6,7 @@ export const NO_NAME = "–";
 
 type NamePairs = readonly (readonly [ours: string, theirs: string | number | null | undefined])[];
 
-/** The names that a dialect may change, by the decision that defines our names. */
+/** The names that a dialect may change, by the decision that defines the sandbox's own names. */
 const NAMES_BY_DECISION: Readonly<Record<number, (dialect: Dialect) => NamePairs>> = {
   4: ({ errors = {} }) =>
     Object.entries(errors).map(([ourCode, { code = ourCode, status }]) => [
@@ -32,7 +32,7 @@ const NAMES_BY_DECISION: Readonly<Record<number, (dialect: Dialect) => NamePairs
   },
 };
 
-/** The differences between a dialect and our choice in a decision, each as `our name → its name`. */
+/** The names of a decision that a dialect changes, each as `sandbox's name → dialect's name`. */
 export function differencesOn(dialect: Dialect | undefined, decision: number): readonly string[] {
   const namePairs = dialect === undefined ? [] : (NAMES_BY_DECISION[decision]?.(dialect) ?? []);
   return namePairs.flatMap(([ourName, theirName]) =>
@@ -40,7 +40,7 @@ export function differencesOn(dialect: Dialect | undefined, decision: number): r
   );
 }
 
-/** The differences between a dialect and our choices, by default in all decisions, as one text. */
+/** The names that a dialect changes, by default in all decisions, as one text. */
 export function differencesText(
   dialect: Dialect,
   decisions = Object.keys(NAMES_BY_DECISION).map(Number),

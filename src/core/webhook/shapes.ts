@@ -45,7 +45,7 @@ export const eventEntry = z.object({
   checkoutId: z.nullable(z.uuid()),
   sequence: wholeNumber(1),
   createdAt: moment,
-  /** The exact body of every delivery. */
+  /** The exact body of every delivery, before a dialect changes it. */
   body: z.string(),
 });
 export type EventEntry = DomainOf<typeof eventEntry>;

@@ -13,7 +13,7 @@ import type {
   WebhookHeaders,
 } from "./webhook.ts";
 
-/** The input of a verification in a dialect; the event is returned in our names. */
+/** The input of a verification in a dialect; the event is returned with the sandbox's own names. */
 export type VerifyInput = Omit<VerifyOptions, "headerNames"> & {
   /** Milliseconds since the epoch. */
   readonly now: number;

@@ -161,9 +161,7 @@ export const LENIENT_CHECKS: typeof CHECKS = {
   checkout: { ...DATA_CHECKS, status: isText },
 };
 
-/**
- * Why a webhook is refused: its signature, a signed body that is not an event, or a header that contradicts the body.
- */
+/** Why a webhook is refused: its signature, a signed body that is not an event, or a repeated or wrong event id. */
 export type WebhookCode = SignatureCode | "event_invalid" | "event_id_doubled" | "event_id_mismatch";
 
 /** A trusted webhook, or the reason why it cannot be trusted. */

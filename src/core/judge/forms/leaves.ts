@@ -170,7 +170,7 @@ const ACCEPTED_LEAVES: readonly Leaf[] = [
   ...INCONSISTENT_LEAVES,
   { cause: "no_check", all: { taken: [...FORGED_CASES, "no_signature"] } },
   { cause: "presence_only", all: { taken: FORGED_CASES } },
-  // No digit of the long signature is correct, so the receiver compared nothing.
+  // The long signature was made without a secret, so the receiver compared nothing.
   {
     forms: MALFORMED_SIGNATURE_FORMS,
     cause: "takes_malformed_signature",

@@ -67,7 +67,7 @@ function thirdAttempt(order: OrderName, ...outcomes: readonly UnpaidEnd[]): read
   return on(order, ...outcomes.map(endedAttempt), CREATE, TELL_FIRST, BUY_AGAIN, PAYMENT, FIRST_EVENTS_LATE);
 }
 
-/** Another system creates two order_ids on other terms, one for each kind of checkout, and both are paid. */
+/** Another system creates checkouts of two cancelled orders on other terms, one of each kind, and both are paid. */
 function otherTermsRow(title: Words, ownTerms: OtherTerms, otherOrderTerms = ownTerms): Row {
   const onOtherTerms = (of: OrderName, kind: Kind, terms: OtherTerms): readonly Step[] =>
     on(of, CANCELLED_ORDER, { act: "create_elsewhere", of, terms, kind }, PAYMENT);

@@ -41,7 +41,7 @@ export const CAUSES = {
     "The purchase is repeated without a create, although no earlier attempt was answered: the order may exist, but the shop does not know it. Store the purchase and its key before the first attempt, and resume from there.",
     "此前的尝试都没有得到响应，再次购买时却没有发送创建请求：订单可能已存在，而商店并不知道。请在首次尝试之前保存购买及其幂等键，再次购买时由此继续。",
   ],
-  // Mistakes that an answer or the end of a run shows.
+  // Mistakes that answers, deliveries, the view or the end of a run show.
   ...withRemedy("one_order", {
     new_order_id: [
       "The purchase created an order with another order_id: a retry uses a new order_id.",

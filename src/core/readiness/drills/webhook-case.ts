@@ -54,7 +54,7 @@ export type Mutations = {
   readonly suffix?: DrillRequest["suffix"];
   /** Headers that are replaced in place, added at the end, or, if undefined, removed. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** One of our headers, sent as several lines; `now` is the current time, in Unix seconds. */
+  /** A header of the event, sent as several lines; `now` is the current time, in Unix seconds. */
   readonly lines?: readonly [header: OurHeader, lines: (value: string, now: string) => readonly string[]];
   /** Changes the names of all headers. */
   readonly renameHeader?: (name: string) => string;
@@ -92,9 +92,9 @@ function formExpecting(expected: ExpectedAnswer) {
 
 /** A form that must be accepted. */
 export const genuineForm = formExpecting("2xx");
-/** A well-formed form that must be refused. */
+/** A form that must be refused with 4xx. */
 export const forgedForm = formExpecting("4xx");
-/** A form that the service never sends. */
+/** A form that the service never sends: any answer but 2xx is right. */
 export const unusualForm = formExpecting("not 2xx");
 
 /** Digits that were not computed with any secret. */
@@ -109,7 +109,7 @@ export function flipDigits(digits: string, base = 16): string {
 
 type EventFields = Readonly<Record<string, unknown>>;
 
-/** A mutation that gives the body other values of some fields; `change` reads and returns our names. */
+/** A mutation that gives the body other values of some fields; `change` gets and returns the sandbox's own names. */
 export function claim(change: (event: EventFields) => EventFields): NonNullable<Mutations["changeBody"]> {
   return (body, dialect) => {
     const event = readEventIn(dialect, JSON.parse(body), undefined) as EventFields;

@@ -73,7 +73,7 @@ const NO_STORE_CLAIM: Claim = {
 const UNSET_TEXTS = ["", "undefined", "null"] as const;
 const PRINTED_TEXTS = ["None", "NaN", "[object Object]"] as const;
 
-/** The forms that are always sent, in this order. */
+/** The forms with `webhook.test`, in the order in which they are sent. */
 export const TEST_FORMS = {
   good_event: genuineForm("fails_after_check"),
   duplicate: genuineForm("rejects_duplicates", FIRST_EVENT),
@@ -327,7 +327,7 @@ function fieldsOf(body: string): [string, unknown][] {
   return Object.entries(JSON.parse(body) as object);
 }
 
-/** JSON with spaces between its tokens, as Python's json.dumps writes it. */
+/** JSON with spaces between its outer tokens, as Python's json.dumps writes it. */
 function addSpaces(body: string): string {
   return `{${fieldsOf(body)
     .map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`)

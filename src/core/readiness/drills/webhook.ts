@@ -160,7 +160,7 @@ const TITLES: Readonly<Record<UntitledFormName | "order_event" | "unknown_order"
   ],
 };
 
-/** The forms that are also sent with an event of an order: one of each kind of mistake. */
+/** The forms that are also sent with an event of an order: some for each kind of mistake. */
 const PAYMENT_FORMS = [
   "bad_signature",
   "wrong_secret",
@@ -212,7 +212,7 @@ export const DRILL_CASES: Readonly<Record<CaseName, Form>> = {
   ...ACCEPTED_FORMS,
 };
 
-/** Names of the forms that are always sent. */
+/** Names of the forms with `webhook.test`. */
 export const CASE_NAMES: readonly CaseName[] = Object.keys(TEST_FORMS) as readonly TestFormName[];
 /** Names of the forms about an order, which are sent only with the merchant's consent. */
 export const ORDER_CASE_NAMES = Object.keys(ORDER_FORMS) as readonly CaseName[];
@@ -235,7 +235,7 @@ export function testFormOf(name: CaseName): TestFormName | undefined {
   return testForm !== name && testForm in TEST_FORMS ? (testForm as TestFormName) : undefined;
 }
 
-/** Forms with another time are validly signed, so they repeat an accepted event; a new one would lie (decision 67). */
+/** A form with another time has a valid signature, so its event is an accepted one and no false payment (decision 67). */
 function forgedPayments(): Readonly<Record<`payment_${(typeof PAYMENT_FORMS)[number]}`, Form>> {
   const rows = PAYMENT_FORMS.map((name) => {
     const event = TEST_FORMS[name].age === undefined ? "payment" : "order";

@@ -86,7 +86,7 @@ function whiteSpaceRows(latin1: string): VariantRow<Body>[] {
   return rows.map(([code, detail, text]) => [code, detail, Buffer.from(text, "latin1")]);
 }
 
-/** Removes white space that all encodings share. At an end, a regular expression would take quadratic time. */
+/** Removes spaces, tabs and line breaks at the end, for which a regular expression would take quadratic time. */
 function trimEnd(latin1: string): string {
   let end = latin1.length;
   while (end > 0 && WHITE_SPACE.includes(latin1.charAt(end - 1))) end -= 1;

@@ -10,14 +10,14 @@ const UUID_PATTERN = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 /** Maximum number of ids of a body that are looked up. */
 const MAX_IDS = 4;
 
-/** The ids (at most `MAX_IDS`) in a body and in an encoded or wrapped body inside it; in our events event_id is first. */
+/** The first ids (at most `MAX_IDS`) in a body and in an encoded or wrapped body inside it; often the event_id first. */
 export function idsIn(rawBody: Uint8Array): readonly string[] {
   const bodies = [rawBody, ...bodyForms(rawBody).flatMap(({ innerBody }) => innerBody ?? [])];
   const texts = bodies.map((body) => Buffer.from(body).toString("utf8"));
   return [...new Set(texts.flatMap((text) => text.match(UUID_PATTERN) ?? []))].slice(0, MAX_IDS);
 }
 
-/** The first byte that differs, and both values there. Undefined if the body inside a form is the event itself. */
+/** Where a body first differs from an event, or that both are equal. Undefined if the event is inside a body's form. */
 export function compareWithEvent(
   rawBody: Uint8Array,
   { eventId, body }: ComparedEvent,
@@ -40,7 +40,7 @@ export function compareWithEvent(
   return differs("values_differ", eventId, offset, valueAt(event, offset), valueAt(receivedBytes, offset));
 }
 
-/** The JSON value that contains this byte, or the text from this byte on. */
+/** The word around this byte, such as a number in JSON, or the character at this byte. */
 function valueAt(bytes: Buffer, offset: number): string {
   const isWordByte = (byte = 0): boolean => byte > 0x7f || /[\w.+-]/.test(String.fromCharCode(byte));
   let start = offset;
