@@ -4,7 +4,7 @@ import { printableLiteral } from "./text.ts";
 
 const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Parses a duration such as `500ms`, `2m` or `2h30m` to milliseconds, without an upper bound; undefined for zero and any other text. */
+/** Parses a duration such as `500ms` or `2h30m` to milliseconds, without a maximum; undefined for zero. */
 export function parseDurationText(text: string): number | undefined {
   const parts = [...text.matchAll(/(\d{1,9})(ms|s|m|h|d)/g)];
   if (parts.map(([part]) => part).join("") !== text) return undefined;
@@ -21,7 +21,7 @@ export function parseSpan(text: string): Outcome<number> {
   return refuseFact("duration_form", { received: printableLiteral(text) });
 }
 
-/** A time in a user's text: a span from now, or a moment in milliseconds. */
+/** A time in a user's text: a span before or after now, or a moment in milliseconds. */
 export type SpanOrMoment = { readonly spanMs: number } | { readonly at: number };
 
 export function parseSpanOrMomentText(text: string): SpanOrMoment | undefined {

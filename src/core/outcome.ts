@@ -78,7 +78,7 @@ export function mapValue<Value, Next, Reason>(
 export function isError(error: unknown): error is Error {
   return error instanceof Error || Object.prototype.toString.call(error) === "[object Error]";
 }
-/** Thrown for a path that is not a regular file of an acceptable size. Nothing was read from it. */
+/** Thrown for a path that is not a regular file of an acceptable size. */
 export class FileRefused extends Error {
   override readonly name = "FileRefused";
 
@@ -91,7 +91,7 @@ export class FileRefused extends Error {
   }
 }
 
-/** The value of work that another library does; undefined if it throws. */
+/** The result of work; undefined if the work throws. */
 export function tryTo<Value>(work: () => Value): Value | undefined {
   try {
     return work();

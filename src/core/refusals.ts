@@ -1,5 +1,5 @@
-// The sentences of refusals, by their facts. Refusals of v1 are here, all others in core/refusals/. The status and meaning
-// of each code: core/errors.ts; the check, rule and remedy that `explain` shows with a refusal: core/explain/checks.ts.
+// The sentences of refusals, by their facts: of v1 here, all others in core/refusals/. The status and meaning of each
+// code: core/errors.ts; the check, rule and remedy that `explain` shows with a refusal: core/explain/checks.ts.
 import type { ErrorCode } from "./errors.ts";
 import { fill, fillPair, namesIn, valueText, type FactValue, type FactValues, type NamesIn } from "./fact.ts";
 import { english, type Words } from "./language.ts";
@@ -253,7 +253,7 @@ type NamesOf<FactRow> = FactRow extends { readonly text: infer Text }
     ? NamesIn<Expected> | "received"
     : never;
 
-/** The values of a sentence, by their names; `field` is also allowed if only a form shows it. */
+/** The values of a sentence, by their names; `field` is also allowed if the sentence does not contain it. */
 type ValuesOf<Name extends FactName> = Readonly<
   Record<NamesOf<(typeof REFUSALS)[Name]>, FactValue> & { field?: string }
 >;

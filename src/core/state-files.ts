@@ -11,7 +11,7 @@ const credentialsSchema = () =>
     ready: z.optional(z.literal(false)),
     stores: z.record(z.string(), z.object({ name: z.string(), api_key: z.string() })),
   });
-/** The form that development versions wrote: it is parsed, so that a start refuses their database with its own message. */
+/** The form that development versions wrote: it is parsed, so that a start refuses their database and not this file. */
 const oldCredentialsSchema = () =>
   z.pipe(
     z.object({ store_id: z.string(), api_key: z.string() }),
@@ -74,7 +74,7 @@ export const parseCredentials: (text: string) => Credentials | undefined = parse
 
 export const parseRunRecord = parserOf(runSchema);
 
-/** The parser of a file. A command reads few of these files, so each schema is made when the first file of its kind is read. */
+/** A command reads few of these files, so each schema is made when the first file of its kind is read. */
 function parserOf<Value>(makeSchema: () => z.ZodMiniType<Value>): (text: string) => Value | undefined {
   const schema = lazyValue(makeSchema);
   // A command reads each file once or twice, so compiling the schema would cost more than it saves.

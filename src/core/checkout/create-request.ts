@@ -24,7 +24,7 @@ const boundedText = (minimum: number, maximum: number, expectedText: string) =>
 const AMOUNT_TEXT = `an integer from 1 to ${Number.MAX_SAFE_INTEGER}, in minor units`;
 const CURRENCY_TEXT = "three upper-case letters such as EUR";
 
-/** Maximum length of an order_id, in code points (interface: limits). */
+/** Maximum length of an order_id, in code points (interface 9). */
 export const MAX_ORDER_ID_LENGTH = 32;
 /** Maximum length of a price_id, in code points; the interface states none. */
 export const MAX_PRICE_ID_LENGTH = 64;

@@ -24,7 +24,7 @@ export function matchesPatterns(patterns: readonly string[], type: string): bool
   return patterns.some((pattern) => matches(pattern, type));
 }
 
-/** Refuses with `invalid_parameter` an empty list, and a pattern that no event type matches. Drops repeated patterns. */
+/** Refuses with `invalid_parameter` an empty list, or a pattern that no event type matches. Drops repeated patterns. */
 export function parseEventTypes(patterns: readonly string[]): Outcome<readonly string[]> {
   const unknownPattern = patterns.find((pattern) => !EVENT_PATTERNS.includes(pattern));
   if (unknownPattern === undefined && patterns.length > 0) return accept([...new Set(patterns)]);

@@ -44,7 +44,7 @@ export function parseIdempotencyKey(values: readonly string[]): Outcome<string> 
   return accept(key);
 }
 
-/** The hash of path and parsed body, with sorted keys: white space, key order and notation do not count (decision 5). */
+/** The hash of path and parsed body, with sorted keys: white space, order and notation do not count (decision 5). */
 export function fingerprint(path: string, request: CreateRequest): string {
   const fields = Object.entries(request).toSorted(([left], [right]) => (left < right ? -1 : 1));
   return hash("sha256", JSON.stringify(["POST", path, fields]), "hex");

@@ -1,4 +1,4 @@
-// Decides whether a change of status is allowed, by the table of transitions. The only file that writes a status:
+// Decides whether a change of status is allowed, by the table of transitions. The only file that changes a status:
 // sandbox/checkout/payments.ts.
 import type { Checkout, Status } from "./checkout.ts";
 import { accept, type Outcome } from "../outcome.ts";

@@ -99,7 +99,7 @@ type SettingSchemas = {
   readonly [Name in SettingName]: z.ZodMiniType<SettingValue<Name>, FileValue<Name>>;
 };
 
-/** The settings of a sandbox; missing fields have defaults. */
+/** The settings of a sandbox; each is optional. */
 const sandbox = z.partial(
   z.strictObject(recordOf<SettingSchemas>(ALL_SETTINGS.map(({ name, kind }) => [name, settingSchema(kind)]))),
 );

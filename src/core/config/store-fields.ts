@@ -111,7 +111,7 @@ export const storeShapes = lazyValue(() => {
     url: textUpTo(TARGET_SCHEMA.maxLength).check(z.meta(TARGET_SCHEMA)),
     events: z.optional(z.array(eventPattern).check(z.minLength(1), z.maxLength(20))),
     inOrder: z.optional(z.boolean()),
-    /** The path of a PEM file with CA certificates, relative to the current folder; or its text, as in `config export`. */
+    /** The path of a PEM file of CA certificates, relative to the current folder; or its text. */
     ca: z.optional(textUpTo(MAX_CERTIFICATES_LENGTH).check(z.minLength(1))),
   });
   const resolvedEndpoint = z.extend(endpoint, { ca: z.optional(certificates) });

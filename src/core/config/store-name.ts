@@ -82,7 +82,7 @@ export const STORE_NAME_SCHEMA = {
   },
 };
 
-/** Why a text cannot be shown in one line: a secret, a wrong length or invisible characters. */
+/** Why a text is no valid line: a secret, a wrong length or invisible characters; undefined if it is valid. */
 export function lineFault(text: string, minimum: number, maximum: number): Words | undefined {
   if (containsSecret(text))
     return [`must be free of ${SECRET_DESCRIPTION}`, `不得包含 ${SECRET_DESCRIPTION_ZH}`];

@@ -39,8 +39,8 @@ export type SandboxPart = "snapshots" | "configuration" | "portal" | "process";
 
 /**
  * The row of an operation. Its schemas are made at their first use, because a command calls few operations. Defaults:
- * no input, an envelope, no lasting connection, `entersStore`, and no refusals except `not_found`, which every operation
- * on a store has.
+ * no input, an envelope, no lasting connection, `entersStore`, and no refusals. Operations on a store also refuse with
+ * `not_found`.
  */
 type Row<Request extends z.ZodMiniType, Answer extends z.ZodMiniType> = Pick<
   Operation,

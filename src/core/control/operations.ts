@@ -204,7 +204,7 @@ export function refusalInDomain(name: OperationName, message: string): string {
   return toDomainNames(CONTROL_OPERATIONS[name].request, message);
 }
 
-/** Encodes an answer without the envelope, as `--json` prints it. Keeps a stored value that the schema refuses (decision 95). */
+/** Encodes an answer without the envelope, as for `--json`. Keeps stored values that the schema refuses. */
 export function encodeAnswer<Name extends OperationName>(
   name: Name,
   answer: AnswerOf<Name>,

@@ -1,5 +1,5 @@
-// Roles: each operation and each page of the portal names its least role in its own row; an action of the portal has the
-// role of its operation. Checked in sandbox/access/caller.ts.
+// Roles: each operation and each page of the portal names its least role in its own row; an action of the portal has
+// the least role of its operation. Checked in sandbox/access/caller.ts.
 import type { StoreRole } from "../store/shapes.ts";
 
 /**

@@ -48,7 +48,7 @@ export function endpointLabels(deliveries: readonly StoryDelivery[]): EndpointLa
   );
 }
 
-/** The deliveries that wait for another, by id: for a delayed one, or for an original event that is not reordered. */
+/** The deliveries that wait for another, by id. Delayed deliveries and originals that are not reordered hold others. */
 export function waitingDeliveries(
   deliveries: readonly StoryDelivery[],
   types: ReadonlyMap<string, string>,

@@ -82,7 +82,7 @@ export const explanation = z.object({
   check: z.nullable(z.string()),
   /** The applicable rule of INTERFACE.md; null if there is none. */
   rule: z.nullable(z.int()),
-  /** The applicable entry of docs/decisions.md. */
+  /** The applicable entry of docs/decisions.md; null if there is none. */
   decision: z.nullable(z.int()),
   /** The refused field of the body, or the refused header. */
   field: z.nullable(z.string()),

@@ -1,6 +1,6 @@
 // To add a fault: its action here, its fields in core/fault/rules.ts; for v1: sandbox/fault/api-faults.ts; for
 // deliveries: sandbox/webhook/take-due.ts, for forgeries core/webhook/delivery-request.ts; in the portal:
-// sandbox/pages/portal/store/texts.ts. How a fault is matched: sandbox/fault/active.ts; profiles: core/fault/profiles.ts.
+// sandbox/pages/portal/store/texts.ts. Matching of faults: sandbox/fault/active.ts; profiles: core/fault/profiles.ts.
 
 /** Actions on a v1 request or its answer (decision 94). */
 export const API_ACTIONS = [

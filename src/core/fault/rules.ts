@@ -28,7 +28,7 @@ const PARAMETER_NAMES = Object.values(FAULT_PARAMETERS).map(({ name }) => name);
 
 export const PATH_PATTERN = "^(?:/v1/|\\*)";
 
-/** The rules of `parseFaultTerms` and `parseFaults`, as a JSON Schema. */
+/** The rules of `parseFaults` on which fields a request may have together, as a JSON Schema. */
 export const FAULT_RULES = {
   allOf: [
     {

@@ -49,7 +49,7 @@ export function hasAnswerArrived(log: readonly LoggedCreate[]): boolean {
   return log.some((request) => isAccepted(request) && request.arrival === "whole");
 }
 
-/** Whether a run rightly reports success: an answer or its status arrived, because some clients read only the status. */
+/** Whether a run rightly reports success: an answer or its status arrived. Some clients read only the status. */
 export function isRightlyDone({ isDone, log }: Pick<WatchedRun, "isDone" | "log">): boolean {
   return isDone && log.some((request) => isAccepted(request) && request.arrival !== "hidden");
 }

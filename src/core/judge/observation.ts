@@ -36,7 +36,7 @@ export type Truth = {
   readonly status?: Status | undefined;
 };
 
-/** `view` is null if the view could not be read. `waitedMs`: the time until the view showed the truth. */
+/** `view` is null if the view could not be read. `waitedMs`: the time until it showed a payment; 0 without one. */
 export type LookFact = {
   readonly kind: "look";
   readonly of: OrderName;

@@ -15,7 +15,7 @@ export const PAYER_OUTCOMES = [
 ] as const;
 export type PayerOutcome = (typeof PAYER_OUTCOMES)[number];
 
-/** Kills of the shop or its command; not faults, because the sandbox cannot kill processes. `kill`: before the answer. */
+/** Kills of the shop or its command, which the sandbox itself cannot do. `kill`: before the answer. */
 export const KILLS = ["kill", "kill_after_answer"] as const;
 export type Kill = (typeof KILLS)[number];
 

@@ -21,7 +21,7 @@ export type OrderName = (typeof ORDER_NAMES)[number];
 export type OtherTerms = AmountDirection | "other_currency";
 
 export type ReturnForm = {
-  /** The order whose session is in the address. `first`: the first session of the visited order. Default: its last. */
+  /** The order whose session is in the address. `first`: the visited order's first (default: its last); null: none. */
   readonly session?: OrderName | "first" | null;
   /** Whose session follows in the address, as a second `session_id`. */
   readonly secondSession?: OrderName;

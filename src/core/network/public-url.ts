@@ -1,7 +1,7 @@
 import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 
-/** Accepts an origin, except the portal's `localhost` (decisions 1, 79). No message shows a password in the value. */
+/** Refuses a path, the portal's hosts and wildcard addresses (decisions 1, 79). No message shows a password. */
 export function parsePublicUrl(text: string): Outcome<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password !== "")
@@ -37,7 +37,7 @@ export function portalOrigin(
   return portalUrl ?? (publicUrl === undefined ? `http://localhost:${port}` : undefined);
 }
 
-/** Host headers, also without the port, which a proxy may drop (decision 79). No two URLs differ only by port (decision 99). */
+/** The Host headers for a URL: with its port, and without it, because a proxy may drop the port (decision 79). */
 export function hostHeaders(url: string): readonly string[] {
   const { host, hostname } = new URL(url);
   return host === hostname ? [host] : [host, hostname];

@@ -3,7 +3,7 @@
 import ipaddr from "ipaddr.js";
 import { lazyValue } from "../lazy.ts";
 
-/** Ranges to which nothing is sent, even if a name is allowed (decision 14): they have no receivers, or hide an IPv4 address. */
+/** Ranges to which nothing is ever sent (decision 14): no receivers, metadata services, or a hidden IPv4 address. */
 export const FORBIDDEN_RANGES = [
   "0.0.0.0/8", // this network
   "169.254.0.0/16", // link-local, with the metadata address of most clouds
@@ -61,7 +61,7 @@ type Range = ReturnType<typeof ipaddr.parseCIDR>;
 const forbiddenRanges = lazyValue(() => FORBIDDEN_RANGES.map(parseRange));
 const privateRanges = lazyValue(() => PRIVATE_RANGES.map(parseRange));
 
-/** Whether nothing is ever sent to an address, because no receiver can have it. */
+/** Whether nothing is ever sent to an address, even if its name is allowed. */
 export function isForbiddenAddress(address: string): boolean {
   const parsedAddress = ipaddr.process(address);
   return parsedAddress.range() !== "loopback" && isIn(forbiddenRanges(), parsedAddress);

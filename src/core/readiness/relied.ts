@@ -1,4 +1,4 @@
-// The decisions on which a request relied. Their sentences: core/calibration/assumptions.ts, which a start does not load.
+// The decisions on which a request relied. Their texts: core/calibration/assumptions.ts, which a start does not load.
 import type { CreateRequest } from "../checkout/create-request.ts";
 import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
 import { errorRow, type ErrorCode } from "../errors.ts";

@@ -14,7 +14,7 @@ export type LoggedRequest = Omit<RequestEntry, "message" | "fact" | "byDrill" | 
   readonly position: number;
   /** The moment of `at` (real time) by the store's clock. */
   readonly storeAt: number;
-  /** Further fields of a refused request; null after success, because the answer is stored with its key. */
+  /** Further fields of a refused request; null for other requests. */
   readonly refused: RefusedRequest | null;
 };
 

@@ -160,7 +160,7 @@ function endOfCard(
   return endIndex;
 }
 
-/** Whether a group is part of a hexadecimal word, a decimal fraction or an amount, as the first or last group can be. */
+/** Whether a group is part of a hexadecimal word, a decimal fraction or an amount: only the first or last can be. */
 function isPartOfOtherText(
   parts: readonly string[],
   index: number,

@@ -37,7 +37,7 @@ export const sandboxDescription = z.object({
   activeFaults: wholeNumber(0),
   settings: z.extend(servedSettings, { logFormat: z.enum(["text", "json"]), quiet: z.boolean() }),
 });
-/** A sandbox's description of itself; its API key is shown only once (decision 15). */
+/** A sandbox's description of itself, without its API key, which is shown only once (decision 15). */
 export type SandboxDescription = DomainOf<typeof sandboxDescription>;
 
 const { baseUrl, portalUrl, checkoutOrigin, merchantId, storeId, storeName, signingSecret } =

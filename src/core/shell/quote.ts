@@ -86,7 +86,7 @@ function isVisible(text: string): boolean {
   return printable(text) === text && !PRIVATE_CODE_POINT.test(text);
 }
 
-/** Escapes a text for a printf format in single quotes: characters that are invisible, special, or do not match keptPattern become octal bytes. */
+/** Writes the bytes of invisible, special and other characters than `keptPattern` in octal, for a printf format. */
 function escapeOctal(text: string, keptPattern: RegExp): string {
   // A format that begins with `-` would be an option.
   const isPlain = (character: string, index: number): boolean =>

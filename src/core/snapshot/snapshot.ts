@@ -11,7 +11,7 @@ export type SnapshotFacts = {
 /** The name becomes a file name: no separators, and no capitals, which some file systems do not distinguish. */
 export const SNAPSHOT_NAME_PATTERN = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 
-/** Length in bytes of the AES-256 key that encrypts the signing secrets in a snapshot; the snapshot contains the key. */
+/** Number of bytes in the AES-256 key for the signing secrets in a snapshot; the snapshot contains the key. */
 export const SNAPSHOT_KEY_BYTES = 32;
 
 /** The largest snapshot that can be read, in bytes; Node cannot read a larger file in one call. */

@@ -11,7 +11,7 @@ export type EndpointState = Endpoint["state"];
 /** An address to which events of a store are delivered. Times are milliseconds by the store's clock. */
 export type Endpoint = Omit<EndpointEntry, "pausedBy" | "cause" | "hold"> & {
   readonly storeId: string;
-  /** The name of an endpoint's reason in core/refusals/parts.ts. */
+  /** The name of a reason in core/refusals/parts.ts, or a text of an older version. */
   readonly reason: string | null;
 };
 

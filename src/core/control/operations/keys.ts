@@ -4,7 +4,7 @@ import { keyEntry, keyScopes, STORE_ROLES, tokenEntry } from "../../store/shapes
 import { sandboxOperation, storeOperation } from "../operation.ts";
 import { VALIDITY_MS } from "../rights.ts";
 
-/** The fields that limit a token or a link to a store. */
+/** The rights of a token or a link for one store. */
 export const storeRights = {
   /** `viewer`: read-only, without secrets. Default: `store`, all operations with the least role `viewer` or `store`. */
   role: z.optional(z.enum(STORE_ROLES)),

@@ -14,7 +14,7 @@ type Probe = {
   readonly body: string;
 };
 
-/** Each probe is signed with one mistake of receivers, to find the mistake of a receiver that accepts no valid event. */
+/** Each probe is signed with one mistake of receivers, to find the mistake of a receiver that refuses valid events. */
 export function buildProbes(
   event: { readonly id: string; readonly body: string },
   options: {

@@ -58,7 +58,7 @@ function sameMomentTitle(delayMs: number): Words {
     : [`two returns ${-delayMs} ms before the webhook`, `两次返回比 Webhook 早 ${-delayMs} 毫秒`];
 }
 
-/** The customer pays, and the event arrives, while a return page is being built, which asks a slow API. */
+/** The customer pays, and the event arrives, while the shop asks a slow API for a return page. */
 function withinReturnRow(share: number, title: Words): Row {
   const paymentStep = atOnce({ visit: "a" }, { steps: [PAY, TELL_PAID], share, during: "visit" });
   return {

@@ -235,7 +235,7 @@ export function testFormOf(name: CaseName): TestFormName | undefined {
   return testForm !== name && testForm in TEST_FORMS ? (testForm as TestFormName) : undefined;
 }
 
-/** A form with another time has a valid signature, so its event is an accepted one and no false payment (decision 67). */
+/** Forms with another time have valid signatures, so they repeat an accepted event: no false payment (decision 67). */
 function forgedPayments(): Readonly<Record<`payment_${(typeof PAYMENT_FORMS)[number]}`, Form>> {
   const rows = PAYMENT_FORMS.map((name) => {
     const event = TEST_FORMS[name].age === undefined ? "payment" : "order";

@@ -10,7 +10,7 @@ const UUID_PATTERN = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 /** Maximum number of ids of a body that are looked up. */
 const MAX_IDS = 4;
 
-/** The first ids (at most `MAX_IDS`) in a body and in an encoded or wrapped body inside it; often the event_id first. */
+/** The first ids (at most `MAX_IDS`) in a body and in the body inside its form; an event's first id is its event_id. */
 export function idsIn(rawBody: Uint8Array): readonly string[] {
   const bodies = [rawBody, ...bodyForms(rawBody).flatMap(({ innerBody }) => innerBody ?? [])];
   const texts = bodies.map((body) => Buffer.from(body).toString("utf8"));
