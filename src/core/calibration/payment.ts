@@ -65,7 +65,7 @@ const NO_DELIVERY_VERDICT = unobservedVerdict("no event of the order reached the
 const NO_SECRET_VERDICT = unobservedVerdict("no signing secret was given: --secret-file");
 const NO_RETURN_VERDICT = unobservedVerdict(`no browser returned to ${RETURN_PATH} of the receiver`);
 
-/** Minimum and maximum delay of the second attempt, in milliseconds: 5 s, 20 % jitter, and transmission. */
+/** Minimum and maximum delay of the second attempt, in milliseconds: 5 s with 20 % jitter, and slack. */
 const SECOND_ATTEMPT_DELAY_MS = { minimum: 3500, maximum: 9000 };
 
 function unobservedVerdict(expected: string): PaymentVerdict {

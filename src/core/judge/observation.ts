@@ -27,9 +27,9 @@ export type ObservedDelivery = {
 export type Truth = {
   /** Whether a checkout that the shop has created is paid. */
   readonly isPaid: boolean;
-  /** Whether the shop answered 2xx to the event of the payment. */
+  /** Whether the shop must know of the payment: it answered 2xx to the event, or gets no events. */
   readonly isNotified: boolean;
-  /** Whether the shop has retrieved the paid checkout. */
+  /** Whether the shop has retrieved the paid checkout; also true if it was notified, or if a search is running. */
   readonly hasRetrieved: boolean;
   readonly amountMinor: number;
   /** The status of the checkout that the shop has created last. */

@@ -33,7 +33,7 @@ export type ReturnForm = {
   readonly from?: "shop" | "nowhere";
 };
 
-/** A step that runs concurrently with others: an event, or a return, some milliseconds after the start. */
+/** A step that runs concurrently with others: the payment event, or a return, some milliseconds after the start. */
 export type ConcurrentStep =
   | { readonly tell: OrderName; readonly copyCount?: number; readonly afterMs?: number }
   | { readonly visit: OrderName; readonly afterMs?: number }
