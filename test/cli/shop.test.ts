@@ -44,7 +44,7 @@ test("shop init tries each answer immediately, asks again after a wrong answer, 
     ["amount: ", "http://localhost:3000/thanks"],
     ["the return page answered 200", "restart"],
     ["the restart command ended with 0", "2m"],
-    ["must be a duration from 0s to 60s", "20s"],
+    ["must be a duration of at most 60s", "20s"],
   ];
   const { code, stderr } = await init(typed);
   expect([code, stderr]).toEqual([0, stderr]);

@@ -105,7 +105,7 @@ const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
   settle: {
     message: "How late the view may show a payment",
     suggestion: "3s",
-    validate: (answer) => isDelay(answer) || "must be a duration from 0s to 60s",
+    validate: (answer) => isDelay(answer) || "must be a duration of at most 60s",
   },
 };
 

@@ -15,7 +15,7 @@ const pattern = text.check(z.refine(isPattern, "must be a regular expression"));
 const settleSpan = z.codec(
   z
     .string()
-    .check(z.refine((settle) => isDelay(settle), "must be a duration such as 3s or 30s, from 0s to 60s")),
+    .check(z.refine((settle) => isDelay(settle), "must be a duration such as 3s or 30s, at most 60s")),
   z.number(),
   { decode: (settle) => parseDurationText(settle) ?? 0, encode: (milliseconds) => `${milliseconds}ms` },
 );
