@@ -4,7 +4,7 @@ import { printableLiteral } from "./text.ts";
 
 const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Parses a duration such as `500ms` or `2h30m` to milliseconds, without a maximum. Undefined for zero and other forms. */
+/** Parses a duration, such as `2h30m`, to milliseconds, without a maximum; undefined for zero and for other forms. */
 export function parseDurationText(text: string): number | undefined {
   const parts = [...text.matchAll(/(\d{1,9})(ms|s|m|h|d)/g)];
   if (parts.map(([part]) => part).join("") !== text) return undefined;

@@ -16,7 +16,7 @@ import { olderParts } from "./older-refusals.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { requestEntry, type StoryRequest } from "./timeline.ts";
 
-/** The checkout bound to the request's key, or the checkout of its order. */
+/** The checkout with which a refused request conflicts; for an accepted request, the newest checkout of its order. */
 export type ExistingCheckout = Checkout & {
   /** The fingerprint of the checkout's create; null if the key has expired. */
   readonly fingerprint: string | null;

@@ -28,9 +28,9 @@ export type StoryRequest = LoggedRequest & {
   readonly key: string | null;
   /** The differences from the first request with its key or order; empty if the refusal has another reason. */
   readonly differences: readonly RequestDifference[];
-  /** The stored answer for the key; null if there is none. */
+  /** The stored answer to the request; null if there is none. */
   readonly answer: string | null;
-  /** The fingerprint of the request that is stored with the answer. */
+  /** The fingerprint that is stored with the answer; null without an answer. */
   readonly fingerprint: string | null;
 };
 

@@ -9,7 +9,7 @@ import { factOf } from "../readiness/drills/said.ts";
 export type LoggedCreate = {
   readonly status: number;
   readonly code: ErrorCode | null;
-  /** `cut`: a fault cut off the body of the answer, or delayed it. `hidden`: a fault replaced or lost the answer. */
+  /** `cut`: a fault cut the answer's body or, in a search, delayed the answer. `hidden`: any other fault applied. */
   readonly arrival: "whole" | "cut" | "hidden";
   /** Whether the create was sent well before the time that the previous answer had named. */
   readonly isEarly: boolean;

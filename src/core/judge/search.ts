@@ -39,7 +39,7 @@ export type Trace = {
   }[];
   readonly deliveries: readonly Pick<ObservedDelivery, "eventType" | "cause" | "attempts">[];
   readonly hasOrder: boolean;
-  /** Whether the first purchase ended with an order. */
+  /** Whether the first run of the purchase reported success. */
   readonly hasPurchased: boolean;
 };
 

@@ -73,7 +73,7 @@ const NO_STORE_CLAIM: Claim = {
 const UNSET_TEXTS = ["", "undefined", "null"] as const;
 const PRINTED_TEXTS = ["None", "NaN", "[object Object]"] as const;
 
-/** The forms with `webhook.test`, in the order in which they are sent. */
+/** The forms with `webhook.test`, in the order of their steps. */
 export const TEST_FORMS = {
   good_event: genuineForm("fails_after_check"),
   duplicate: genuineForm("rejects_duplicates", FIRST_EVENT),
