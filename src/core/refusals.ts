@@ -12,7 +12,7 @@ import { SECRET_DESCRIPTION as A_SECRET, SECRET_DESCRIPTION_ZH as A_SECRET_ZH } 
 /** The message of an API, byte for byte; in both languages if a page can show it. */
 type Message = string | Words;
 
-/** A sentence with `{names}` of values, and its parts for `explain`. `field` and `received` default to these values. */
+/** A sentence with `{names}` of values, and its parts for `explain`. The values `field` and `received` are defaults. */
 type Sentence = {
   readonly field?: string;
   readonly received?: string;

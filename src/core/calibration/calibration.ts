@@ -34,7 +34,7 @@ const assumption = z.object({
   /** The heading of the decision; records of older versions have none. */
   title: z.optional(z.string()),
   verdict: z.enum(["confirmed", "contradicted", "not_observed"]),
-  /** The statement of our decision, or the reason for `not_observed`. */
+  /** The statement of the decision, or the reason for `not_observed`. */
   expected: z.string(),
   request: z.nullable(
     z.object({

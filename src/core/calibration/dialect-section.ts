@@ -14,7 +14,7 @@ import { printableLiteral } from "../text.ts";
 import { HEADER_NAME_PATTERN, HTTP_HEADERS } from "../webhook/header-names.ts";
 import { headerNamesIn } from "../webhook/signature.ts";
 
-/** Stated statuses (interface 18): a dialect keeps them for their codes, and may add only `session_not_found`. */
+/** The statuses of interface 18: a dialect never changes them, and gives one of them only to `session_not_found`. */
 const STATED_STATUSES: readonly number[] = [400, 401, 403, 409, 429];
 const UNSTATED_STATUSES = [
   402, 404, 405, 406, 408, 410, 411, 413, 414, 415, 422, 423, 424, 431, 451, 500, 501, 502, 503, 504,

@@ -19,7 +19,7 @@ import {
   type ProbeAnswers,
 } from "./probes.ts";
 
-/** The names and statuses of the service that differ from the sandbox's; what no answer shows counts as equal. */
+/** The names and statuses of the service that differ from the sandbox's; a name no answer shows counts as equal. */
 export function observedDialect(answers: ProbeAnswers, payment: PaymentEvidence | undefined): Dialect {
   const status = answers.get("unknown-id")?.status;
   const bothFormsAnswer = answers.get(BOTH_FORMS_PROBE);
@@ -117,7 +117,7 @@ function observedHeaders({ rawHeaders }: ReceivedRequest) {
   return { headers, signature_form: form === "hex" ? undefined : form, eventId };
 }
 
-/** The service's names of missing fields, found by the form of the values in all events; null if none was found. */
+/** The service's names of the fields that its events lack, found by the form of the values; null if none was found. */
 function observedFields(
   events: readonly ReturnType<typeof eventOf>[],
   eventId: string | undefined,

@@ -47,7 +47,7 @@ export type PaymentVerdict = {
   readonly evidence?: ReceivedRequest | ProbeAnswer | undefined;
 };
 
-/** Judge the decisions that only a payment shows, by the decision's number. */
+/** The judges of the decisions that only a payment shows, by the decision's number. */
 export const PAYMENT_JUDGES: ReadonlyMap<
   number,
   (evidence: PaymentEvidence, order: PaidOrder) => PaymentVerdict

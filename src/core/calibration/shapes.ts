@@ -15,5 +15,5 @@ export const assumptionEntry = z.object({
   /** The first use, with the id of the request or, without a request, of the event or checkout. */
   reliedOn: z.nullable(z.object({ since: moment, requestId: z.string() })),
 });
-/** A gap in the interface and our choice; a real service may choose differently. */
+/** A gap in the interface and the sandbox's choice; a real service may choose differently. */
 export type AssumptionEntry = DomainOf<typeof assumptionEntry>;

@@ -5,7 +5,7 @@ import type { Checkout, Status } from "./checkout.ts";
 /** The API version in the body of events (interface 34). */
 const API_VERSION = "1.0.0-test";
 
-/** An immutable fact about a checkout, with its exact bytes (decision 11). A dialect changes only what is delivered. */
+/** An immutable fact about a checkout, with its exact bytes (decision 11). A dialect changes only delivered copies. */
 export type CheckoutEvent = {
   readonly id: string;
   readonly storeId: string;

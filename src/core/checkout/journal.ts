@@ -29,7 +29,7 @@ export type CreateIntent = CreateIdentity & {
   readonly idempotencyKey: string | null;
 };
 
-/** `isProven`: whether a refusal proves that no attempt with this key has created a checkout; true for a checkout. */
+/** `isProven`: whether a refusal proves that no attempt with this key created a checkout; always true for `created`. */
 export type FinalAnswer = Pick<JournalEntry, "state" | "checkoutId" | "code"> & {
   readonly isProven: boolean;
 };

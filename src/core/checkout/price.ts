@@ -27,7 +27,7 @@ export function priceForCheckout(id: string, price: Price | undefined): Outcome<
 
 type PriceDecision = Outcome<{ readonly price: Price; readonly isNew: boolean }>;
 
-/** Refuses with `state_conflict` an id that is retired, has other terms or lacks an approval, and too many prices. */
+/** Refuses with `state_conflict` an id that is retired, has other terms or lacks the approval, and too many prices. */
 export function decidePrice(price: Price, prices: readonly Price[]): PriceDecision {
   const knownPrice = prices.find(({ id }) => id === price.id);
   if (knownPrice !== undefined) return decideKnownPrice(price, knownPrice);

@@ -8,7 +8,7 @@ import { excerpt } from "../text.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
 
-/** An attempt of a delivery, with the facts shown in a story. It starts by the store's clock; its duration is real. */
+/** An attempt of a delivery, with the facts shown in a story. `startedAt` is store time, `milliseconds` real time. */
 export type StoryAttempt = AttemptOutcome & {
   readonly number: number;
   readonly startedAt: number;

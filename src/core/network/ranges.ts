@@ -3,7 +3,7 @@
 import ipaddr from "ipaddr.js";
 import { lazyValue } from "../lazy.ts";
 
-/** Ranges to which nothing is ever sent (decision 14): no receivers, metadata services, or a hidden IPv4 address. */
+/** Nothing is ever sent to these ranges (decision 14): they have no receiver, serve metadata or hide IPv4 addresses. */
 export const FORBIDDEN_RANGES = [
   "0.0.0.0/8", // this network
   "169.254.0.0/16", // link-local, with the metadata address of most clouds

@@ -86,7 +86,7 @@ function isVisible(text: string): boolean {
   return printable(text) === text && !PRIVATE_CODE_POINT.test(text);
 }
 
-/** Writes the bytes of invisible, special and other characters than `keptPattern` in octal, for a printf format. */
+/** Writes a text as a printf format, in octal bytes except for visible, plain characters that match `keptPattern`. */
 function escapeOctal(text: string, keptPattern: RegExp): string {
   // A format that begins with `-` would be an option.
   const isPlain = (character: string, index: number): boolean =>

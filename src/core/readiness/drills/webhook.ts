@@ -235,7 +235,7 @@ export function testFormOf(name: CaseName): TestFormName | undefined {
   return testForm !== name && testForm in TEST_FORMS ? (testForm as TestFormName) : undefined;
 }
 
-/** Forms with another time have valid signatures, so they repeat an accepted event: no false payment (decision 67). */
+/** A new payment with a valid signature would be false, so forms with another time repeat an event (decision 67). */
 function forgedPayments(): Readonly<Record<`payment_${(typeof PAYMENT_FORMS)[number]}`, Form>> {
   const rows = PAYMENT_FORMS.map((name) => {
     const event = TEST_FORMS[name].age === undefined ? "payment" : "order";
