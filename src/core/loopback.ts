@@ -47,10 +47,7 @@ export function isLoopback(hostname: string): boolean {
   return loopbackAddresses(hostname) !== undefined;
 }
 
-/**
- * A loopback host's addresses in the order of attempts; undefined for other hosts. `localhost` names are never looked
- * up (RFC 6761 6.3).
- */
+/** A loopback host's addresses in order of use, or undefined. `localhost` names are never looked up (RFC 6761 6.3). */
 export function loopbackAddresses(hostname: string): readonly string[] | undefined {
   if (/(?:^|[^.]\.)localhost$/.test(hostname)) return ["127.0.0.1", "::1"];
   if (hostname === "[::1]") return ["::1"];
