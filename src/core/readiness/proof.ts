@@ -10,7 +10,7 @@ import type { ReadinessFacts, BilingualEvidence, Waiver } from "./shapes.ts";
 /** The result of a drill that an item needs. `unknown`: there is no valid evidence for a pass or a failure. */
 export type Proof = {
   readonly status: "pass" | "fail" | "unknown";
-  /** Undefined if the drill passed. */
+  /** Why no valid pass of the drill counts; undefined if one does. */
   readonly reason: Words | undefined;
   readonly evidence: readonly BilingualEvidence[];
   /** The risks of a pass, for example of a waiver. */
