@@ -36,15 +36,15 @@ if (otherRuntime !== undefined) {
   );
   process.exitCode = 1;
 } else {
-  // Compiled code is cached next to the program, which halves the time of a start. Node does not check this code, so
-  // only its owner may have access to the folder. The folder gets that mode here, whatever the umask is.
+  // Compiled code is cached next to the program, which halves the time of a start. Node does not check this code, so the
+  // folder is created with mode 700, and it is used only if its owner alone has access.
   var fs = require("node:fs");
   var dist = require("node:path").join(__dirname, "..", "dist");
   var cache = require("node:path").join(dist, "compile-cache");
   var isPrivate = function (folder) {
     var stats = fs.lstatSync(folder);
     if (!stats.isDirectory()) return false;
-    // Windows has neither modes nor owners.
+    // On Windows, Node shows neither modes nor owners.
     return process.getuid === undefined || (stats.uid === process.getuid() && (stats.mode & 0o077) === 0);
   };
   try {
@@ -58,7 +58,7 @@ if (otherRuntime !== undefined) {
     require("../dist/checkout.js");
   } catch (error) {
     var isUnbuilt = error.code === "MODULE_NOT_FOUND" && !fs.existsSync(dist);
-    // The system could not read a part of the program. The program itself catches all later errors.
+    // An error with a `syscall`: the system could not read a file of the program. The program itself catches later errors.
     if (typeof error.syscall !== "string" && !isUnbuilt) throw error;
     var isLimit = error.code === "EMFILE" || error.code === "ENFILE";
     var remedy = isLimit ? "raise the limit of open files (ulimit -n)" : "check the folder and its disk";

@@ -28,7 +28,7 @@ export const baseOptions = {
   plugins: [rawTextPlugin, notePackages(bundledPackages)],
   transform: {
     target: "node22",
-    // CommonJS has no import.meta.url. The package `open` looks there for its own xdg-open, and without it uses the system's.
+    // CommonJS has no import.meta.url. Without this address, the package `open` uses the system's xdg-open.
     define: { "import.meta.url": "undefined" },
   },
   // The default build of this package loads its parts with a `require` that no bundler can follow.

@@ -21,7 +21,7 @@ export type Platform = {
   readonly addon: string;
 };
 
-/** Makes Node's single executable for this platform, and the licence texts for it. */
+/** Makes the single executable application for this platform, and a file with its licence texts. */
 export async function buildExecutable(folder: string): Promise<void> {
   await bundleProgram(folder);
   makeExecutable(folder, {

@@ -27,8 +27,9 @@ const TESTING_TYPES: TypeFiles = [
   "testing/explore/types",
   "testing/testing",
 ];
-/** The test runners that have fixtures, and the modules of runners that the fixtures import. */
+/** The test runners for which the kit has fixtures. */
 const FIXTURES = ["vitest", "jest", "node", "playwright"] as const;
+/** The modules of test runners that fixtures import; they are not bundled. */
 const RUNNERS = ["vitest", "@jest/globals"];
 
 export async function buildLibraries(folder: string): Promise<void> {
@@ -72,7 +73,7 @@ async function buildTesting(folder: string, typesFolder: string): Promise<void> 
   for (const letter of ["m", "c"]) writeFileSync(join(folder, `testing.d.${letter}ts`), declarationFile);
 }
 
-/** Makes the fixtures for test runners, `hosted-checkout/testing/…`. Each imports its runner and the built kit. */
+/** Makes the fixtures for test runners, `hosted-checkout/testing/…`. Each imports the built kit. */
 async function buildFixtures(folder: string, typesFolder: string): Promise<void> {
   await Promise.all(
     FIXTURES.map(async (name) => {
@@ -99,7 +100,7 @@ async function buildFixtures(folder: string, typesFolder: string): Promise<void>
   );
 }
 
-/** Does not bundle the kit, so that fixtures and tests share it. */
+/** Keeps the kit out of the bundle, so that fixtures and tests share it. */
 function kitPlugin(id: string): Plugin {
   return {
     name: "built kit",

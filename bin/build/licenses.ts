@@ -2,12 +2,12 @@ import { globSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type { Plugin } from "rolldown";
 
-/** The file with the licence texts of all bundled packages; also its name inside the executable. */
+/** The name of the file with the licence texts of all bundled packages, also inside the executable. */
 export const LICENSES_FILE = "THIRD-PARTY-LICENSES.txt";
 
 const PACKAGE_FOLDER = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
 const LICENSE_NAME = /^(?:licen[cs]e|copying|notice)(?:[.-](?!(?:[cm]?[jt]s|json)$)\w+)*$/i;
-/** Names of modules that are not files, but functions of the bundler, begin with this. */
+/** The prefix of the ids of modules that are functions of the bundler, and not files. */
 const HELPER_PREFIX = "\0";
 const SEPARATOR = "=".repeat(80);
 
@@ -37,7 +37,7 @@ export function licenseTexts(folders: Iterable<string>): string {
 }
 
 /**
- * The licence of the Node in an executable, with the licences of Node's parts. The file is beside Node's binary
+ * The licence of the running Node and of its parts; undefined if it is not found. The file is beside Node's binary
  * (Windows), one folder above (archives, images), in Node's npm package, or in the system's documentation.
  */
 export function nodeLicense(): string | undefined {

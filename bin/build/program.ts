@@ -14,8 +14,8 @@ const MAPS = { sourcemap: true, sourcemapExcludeSources: true } satisfies Output
 const OPTIONS = { ...outputOptions, format: "cjs", entryFileNames: ENTRY, ...MAPS } satisfies OutputOptions;
 
 /**
- * Makes the program in a folder, with one chunk for each set of modules that the same imports need. The chunks are in a
- * folder named after their hash, so that after another build a running program still finds the chunks of its own build.
+ * Makes the program in a folder, with one chunk for each set of modules that the same dynamic imports load. The chunks
+ * are in a folder named after their hash, so that after another build a running program still finds its own chunks.
  * A package has only the chunks of its own build.
  */
 export async function buildProgram(folder: string, external = ["better-sqlite3"]): Promise<void> {

@@ -12,8 +12,8 @@ export type FieldComments = {
 const NO_COMMENTS: FieldComments = { comment: undefined, fields: new Map() };
 
 /**
- * The comments above the fields of a shape, which is a constant of a file, and of the constants from which it is built,
- * also in other files. A later comment on a field replaces an earlier one.
+ * The comments above the fields of a shape, a constant of the file. The shape may be built from other constants, also
+ * imported ones: a later comment on a field replaces an earlier one.
  */
 export function commentsOf(file: string, constant: string): FieldComments {
   for (const statement of statementsOf(file)) {

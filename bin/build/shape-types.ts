@@ -30,7 +30,7 @@ const SHAPES: Readonly<Record<string, NamedShape>> = {
 const NAME_BY_SCHEMA = new Map(Object.entries(SHAPES).map(([name, { schema }]) => [schema, name]));
 
 type TypeContext = {
-  /** The type that is written out. All other shapes that have a type appear by its name. */
+  /** The type that is written out. Another shape with a type of its own appears as the name of that type. */
   readonly type: string;
   readonly hasWireNames: boolean;
   readonly comments: FieldComments | undefined;
@@ -39,7 +39,7 @@ type TypeContext = {
 
 /**
  * Writes out the types that are inferred from shapes: `export type Name = …;` becomes the type of the shape with that
- * name, and keeps its comment. Each field has its own comment above it.
+ * name, and keeps its comment. A field gets the comment of the shape's field, if `SHAPES` has the shape's comments.
  */
 export function writeOutTypes(text: string): string {
   return text.replaceAll(/^export type (\w+) = .*;$/gm, (line, type: string) => {

@@ -2,7 +2,7 @@ import type { CommandMap, MappedCommand, MappedOption } from "../../src/core/hel
 import { exitCodeLines } from "../../src/cli/command.ts";
 import { code, page, prose, table, wrap } from "./markdown.ts";
 
-/** The page of all commands, made from the map that `checkout help --json` prints. */
+/** The page of all commands, generated from the map that `checkout help --json` prints. */
 export function commandsPage(map: CommandMap): string {
   return page("Commands", [
     wrap(

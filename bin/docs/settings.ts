@@ -19,7 +19,7 @@ export async function settingsPage(registry: RegistrationContext): Promise<strin
   for (const option of map.common_options)
     if (option.variable !== null)
       settingsByVariable.set(option.variable, { variable: option.variable, option });
-  // The description of an option that several commands have is taken from one of these.
+  // If several commands have an option, its description is taken from one of these commands first.
   const typicalCommands = new Set(["orders create", "sandbox start", "listen"]);
   for (const isTypical of [true, false])
     for (const { options } of commands.filter((command) => typicalCommands.has(command.words) === isTypical))

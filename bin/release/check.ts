@@ -1,4 +1,4 @@
-/** Builds a release, and tests it on this machine, without a network once everything is downloaded. Prints a table. */
+/** Builds a release, tests it on this machine, and prints a table of the results. */
 import { CHECK_TOOLS, requireTools } from "./tools.ts";
 import { checkRelease } from "./check/check.ts";
 

@@ -15,7 +15,7 @@ const TEMPLATES = "fixtures/packages/debian";
 export type DebianInput = {
   readonly version: string;
   readonly architecture: "amd64" | "arm64";
-  /** The path of the executable, and below, the path of its licence texts. */
+  /** The paths of the executable and of the file with its licence texts. */
   readonly executable: string;
   readonly licenses: string;
   readonly commit: Commit;
@@ -39,7 +39,7 @@ export function packDebian(folder: string, input: DebianInput): string {
     put(`usr/share/lintian/overrides/${NAME}`, fillTemplate("lintian-overrides", values));
     put("usr/bin/checkout", "", 0o755);
     copyFileSync(input.executable, join(root, "usr/bin/checkout"));
-    // Otherwise, after a strict umask, only root could read the folders.
+    // Under a strict umask, `mkdirSync` makes folders that only root can read.
     execFileSync("chmod", ["-R", "u=rwX,go=rX", root]);
     const name = `${NAME}_${version}_${architecture}.deb`;
     const options = ["--root-owner-group", "-Zxz", "--build", root, join(folder, name)];

@@ -117,7 +117,7 @@ export function packImage(layout: string, inputs: readonly ImageInput[], commit:
   writeIndex(layout, manifests);
 }
 
-/** Packs a layer in a folder and returns its path: the base system, the executable, and the user. */
+/** Packs a layer with the base system, the executable and the user in a folder, and returns the layer's path. */
 function packLayer(folder: string, { architecture, executable }: ImageInput, commit: Commit): string {
   const root = join(folder, "root");
   const options = [

@@ -42,7 +42,7 @@ export function manifestsOf(release: Release): ReadonlyMap<string, string> {
   return new Map(manifests.filter(([, text]) => text !== ""));
 }
 
-/** Fills in a template: {{version}}, {{repository}}, and {{url E}}, {{sha256 E}} or {{name E}} of the file that ends with E. */
+/** Fills in a template: {{version}}, {{repository}}, and {{url E}}, {{sha256 E}} or {{name E}} of the file named …E. */
 export function fill(template: string, { version, files, repository }: Release): string {
   const address = repository === "" ? MISSING_REPOSITORY : repository;
   const valueOf = (field: string, ending: string): string | undefined => {

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import { join } from "node:path";
 import { NODE_VERSION, PLATFORMS, type ReleasedPlatform } from "./platforms.ts";
 
-/** The folder for Node's packages of other platforms, so that each is downloaded once. */
+/** The folder for Node's packages of all platforms, so that each is downloaded once. */
 const CACHE_FOLDER = "node_modules/.cache/release";
 
 /**

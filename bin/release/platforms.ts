@@ -1,4 +1,4 @@
-/** The version of Node in all executables, with which they are also built. */
+/** The version of Node that all executables contain, and that builds them. */
 export const NODE_VERSION = "26.10.0";
 
 /** A platform for which there is an executable. */

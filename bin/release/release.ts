@@ -1,5 +1,5 @@
 // Makes a release: platforms.ts names the executables, executables.ts makes one, and describeRelease() writes the sums
-// and manifests for the files in dist/release/. check.ts tests all of them on this machine.
+// and manifests for the files in dist/release/. check.ts makes and tests a release on this machine.
 import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";

@@ -101,7 +101,7 @@ export function registerAction<Options extends CommonOptions>(
   });
 }
 
-/** Completes the problem that no sandbox is running: adds the start command, or the process that holds the folder. */
+/** Adds to the problem that no sandbox is running: a missing folder, the process that holds it, or the start command. */
 async function explainNoSandbox(context: Context, problem: Problem): Promise<Problem> {
   const { world, around } = context;
   if (problem.code !== "no_sandbox" || problem.next !== START_SANDBOX) return problem;
@@ -188,7 +188,7 @@ function withChoices(option: Option, { choices }: { readonly choices?: readonly 
   return option;
 }
 
-/** Adds a parser to an option. commander's own message would repeat the value, which may contain a secret. */
+/** commander's own message would always repeat the value, even a secret; here only the parser decides. */
 function createOption<Value>(
   flags: string,
   description: string,
@@ -203,7 +203,7 @@ function createOption<Value>(
   });
 }
 
-/** The message does not repeat the value. commander rethrows this error unchanged. */
+/** commander rethrows this error unchanged. */
 class RefusedValueError extends CommanderError {
   readonly reason: string;
 

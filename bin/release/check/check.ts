@@ -15,7 +15,7 @@ import { tryEmulated } from "./emulated.ts";
 /** The result of a check: what it observed, or why it failed. */
 export type Row = { readonly name: string; readonly detail: string; readonly failure?: string };
 
-/** Builds a release, and runs every check that does not need the result of a failed check. */
+/** Builds a release and checks it. Ends early if the release or the Debian could not be made. */
 export async function checkRelease(tell: (step: string) => void): Promise<readonly Row[]> {
   const folder = mkdtempSync(join(tmpdir(), "checkout-release-"));
   // Some checks run as another user.
@@ -62,7 +62,7 @@ export async function checkRelease(tell: (step: string) => void): Promise<readon
   }
 }
 
-/** Lintian's findings. Throws if one of them is an error. */
+/** Says how many warnings lintian has. Throws if it finds an error. */
 function lint(deb: string): string {
   const warnings = run("lintian", ["--allow-root", "--fail-on", "error", "--no-tag-display-limit", deb]);
   return warnings === "" ? "nothing" : `${warnings.split("\n").length} warnings`;

@@ -130,7 +130,7 @@ function askShop({ name }: Container, path: string, order?: object): Readonly<Re
   return JSON.parse(run("runc", words)) as Readonly<Record<string, unknown>>;
 }
 
-/** Repeats work until it succeeds, and returns its result. */
+/** Repeats work until it succeeds, at most `MAX_ATTEMPTS` times, and returns its result. */
 async function eventually<Value>(goal: string, work: () => Value): Promise<Value> {
   let lastError: unknown;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {

@@ -21,7 +21,7 @@ export function makeDebian(root: string): string {
 }
 
 /**
- * The steps of a newcomer: start, create, pay, listen, and the commands in the head of the shop, until the checklist is
+ * The steps of a newcomer: start, create, pay, listen, and the commands at the top of shop.py, until the checklist is
  * ready. The argument is a command line that starts a sandbox, unless one is running, and sets the variables.
  */
 const TRIAL = `set -eu

@@ -4,8 +4,9 @@ import { bundleProgram } from "../../build/executable.ts";
 import { crossBuild } from "../executables.ts";
 import { PLATFORMS } from "../platforms.ts";
 
-/** The first bytes of a 64-bit Mach-O file, and the numbers of its processors. */
+/** The first four bytes of a 64-bit Mach-O file. */
 const MAGIC = 0xfe_ed_fa_cf;
+/** Platforms by the processor number in a Mach-O file. */
 const PROCESSORS: Readonly<Record<number, string>> = {
   0x0100_0007: "darwin-x64",
   0x0100_000c: "darwin-arm64",
@@ -13,7 +14,7 @@ const PROCESSORS: Readonly<Record<number, string>> = {
 /** The segment in which Node finds a program. */
 const SEGMENT = "NODE_SEA";
 
-/** Builds the executables for macOS as a trial. Throws if one of them lacks a part that Node needs on a Mac. */
+/** Builds the executables for macOS as a trial. Throws if one is not a Mach-O file with the program and the addon. */
 export async function describeMac(folder: string): Promise<string> {
   const trialFolder = join(folder, "mac");
   mkdirSync(trialFolder);

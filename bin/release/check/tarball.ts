@@ -65,7 +65,7 @@ export function tryTarball(folder: string, tarball: string): string {
   return results.join(", ");
 }
 
-/** Installs the npm package as root and as a user, and uses it as another user, whose home folder is read-only or missing. */
+/** Uses the npm package, owned by root or a user, as another user, whose home folder is read-only or missing. */
 export function tryOtherUser(folder: string, tarball: string): string {
   const path = pathWith(installNode(folder, NODE_VERSION));
   const project = makeProject(folder, "of another user");

@@ -136,7 +136,7 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   return finalResult.missReasons.size > 0 ? EXIT.unreachable : EXIT.done;
 }
 
-/** Lists the parts of the dialect that no answer of the run showed; they keep the sandbox's names. */
+/** Lists the parts of the dialect that no such run can show; they keep the sandbox's names. */
 function unobservedNamesText(isPaid: boolean): string {
   const codes = ERROR_CODES.filter((code) => !PROVOKED_CODES.includes(code));
   const events = isPaid
@@ -145,7 +145,7 @@ function unobservedNamesText(isPaid: boolean): string {
   return `the dialect has the sandbox's names for ${[events, ...codes].join(", ")}`;
 }
 
-/** Writes a file of the maximum size before any request, so that no answer is lost because the disk is full. */
+/** Writes and removes a file of a record's maximum size before any request, so that no full disk loses the answers. */
 function requireWritable({ world }: Context, path: string, runId: string): void {
   const kind = world.files.stat(path)?.kind;
   if (kind !== undefined && kind !== "file")

@@ -9,14 +9,14 @@ import powershell from "./checkout.ps1?raw";
 import zsh from "./checkout.zsh?raw";
 import { output } from "../output/output.ts";
 
-/** The shells that can complete, each with its script. */
+/** The shells with completion, each with its script. */
 export const COMPLETION_SCRIPTS = { bash, zsh, fish, powershell } as const;
 
 type CompletionShell = keyof typeof COMPLETION_SCRIPTS;
 
 const SHELLS = Object.keys(COMPLETION_SCRIPTS) as CompletionShell[];
 
-/** The path of each script in the user's home folder, and a further step that the shell needs to find the script. */
+/** The path of each script, below the folder that `variable` names or `fallback` in the home folder, and the next step. */
 const SCRIPT_LOCATIONS = {
   bash: {
     variable: "XDG_DATA_HOME",

@@ -44,7 +44,7 @@ export function createCheckSubjects(context: Context, listVariables: () => Promi
     checkTrust: lazyValue(() => checkFolderTrust(context.world, folder, context.around.options)),
     /** The running sandbox of the folder; undefined if none is running, or if the folder was skipped. */
     findRun,
-    /** The answer of the folder's running sandbox to /healthz, and its response time; undefined if none is running. */
+    /** The answer of the folder's running sandbox to /healthz, and its response time; undefined if none is ready. */
     readHealth: lazyValue(async () => {
       const { port = null } = findRun() ?? {};
       if (port === null) return undefined;
@@ -58,7 +58,7 @@ export function createCheckSubjects(context: Context, listVariables: () => Promi
 
 export type CheckSubjects = Readonly<ReturnType<typeof createCheckSubjects>>;
 
-/** A check of the folder's running sandbox, otherwise the environment's sandbox; `unknown` without an answer. */
+/** A check of the folder's running sandbox, or else of the environment's sandbox; `unknown` without an answer. */
 export function sandboxCheck(check: (ask: CallOperation, context: Context) => Promise<Finding>): Check {
   const run = async ({ context, readHealth }: CheckSubjects): Promise<Finding> => {
     const folderSandbox = catchRefusal(() => sandboxOfFolder(context)).value;

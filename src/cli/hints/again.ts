@@ -19,8 +19,9 @@ function programName({ env }: Pick<World, "env">): string {
 
 /** Matches the name of this program before a command, at the beginning of a hint or after a word that introduces it. */
 const PROGRAM_PATTERN = /(?<=^|[:;(] ?|\b(?:run|and|or|see|from) )checkout (?=[a-z-])(?!session\b)/g;
-/** Matches a hint's command that gets none of the typed location options; the other matches one without `--store`. */
+/** Matches a hint's command that gets none of the typed location options. */
 const FOLDERLESS_PATTERN = /^(-|help\b)/;
+/** Matches a hint's command that does not get a typed `--store`. */
 const STORELESS_PATTERN =
   /^(completion|config|doctor|hosted|idempotency|mcp config|portal|keys generate|sandbox (logs|start|status|stop|wait)|snapshots (list|remove)|stores (create|delete|list|use)|webhooks sign)\b/;
 

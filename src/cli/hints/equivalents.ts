@@ -65,7 +65,7 @@ export function didYouMean(lines: readonly string[]): string {
   return ` (Did you mean ${lines.length === 1 ? "" : "one of "}${lines.join(", ")}?)`;
 }
 
-/** Commands, subcommands and options of other tools with our counterparts; `a | b` have the same counterpart. */
+/** Commands, subcommands and options of other tools with this program's counterparts; `a | b` share a counterpart. */
 const EQUIVALENTS = {
   /** Whole lines; `<…>` is replaced by the word that follows the typed words. */
   lines: {

@@ -76,7 +76,7 @@ async function problemWithAnyHint(error: CommanderError, line: TypedLine): Promi
   const suggestion = await suggestionFor(error, line);
   if (typeof suggestion === "string") return usageProblem(firstLine, suggestion);
   const [hint, ...tail] = suggestion;
-  // Our suggestion looks at all words; commander's looks at the letters of one word.
+  // `suggestionFor` compares all words; commander's own suggestion compares the letters of one word.
   if (hint === undefined) {
     // A group in the singular: `snapshot before`.
     const group = groupFor(line, argv[0]);
