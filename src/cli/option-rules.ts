@@ -1,6 +1,6 @@
-// Defaults: of --timeout and --retries in client/api/retry.ts, of the client's other settings in
-// cli/target/resolve.ts, of `sandbox start` in cli/sandbox/serving-options.ts. `toSetting` makes the variable of an
-// option.
+// The defaults of --timeout and --retries are in client/api/retry.ts, those of the client's other settings in
+// cli/target/resolve.ts, and those of `sandbox start` in cli/sandbox/serving-options.ts. `toSetting` gives an option its
+// variable.
 import type { Command, Option } from "commander";
 import { refuseUsage } from "./problem.ts";
 

@@ -7,7 +7,7 @@ import { EXIT, type Problem } from "./problem.ts";
 import { wrapText } from "./wrap.ts";
 import { output, type Output } from "./output/output.ts";
 
-/** A field of a result for people; without a value it is shown as a dash, and left out if its value is undefined. */
+/** A field of a text result. Null and the empty text are shown as a dash; an undefined field is left out. */
 export type Field = readonly [label: string, value: string | number | null | undefined];
 
 /** Styles of text; without colours, each returns the text unchanged. */
@@ -18,7 +18,7 @@ export type Style = Readonly<
 /** The output of commands: results on stdout, messages on stderr. Only the printer knows whether the output is JSON. */
 export type Printer = Readonly<Awaited<ReturnType<typeof createPrinter>>>;
 
-/** A secret in a result for people; in the log of a CI job, the place where the secret is stored. */
+/** A secret in a text result; in the log of a CI job, `hint`, which says where the secret is stored. */
 export function secretText({ isJobLog }: Pick<Printer, "isJobLog">, secret: string, hint: string): string {
   return isJobLog ? `not printed in CI: ${hint}` : secret;
 }
@@ -42,7 +42,7 @@ export async function createPrinter(
   const formatHints = (text: string, wrapLine = wrap): string => hintsAsTyped(text, world, wrapLine);
   const writeError = (text: string): void => void world.stderr.write(`${hiddenSecrets.redact(text)}\n`);
   return {
-    /** Styles for a result that is shown to people. */
+    /** Styles for a text result; without colours in JSON mode. */
     style,
     width: widthOf(world.stdout) || DEFAULT_WIDTH,
     /** Wraps a line, with `indent` blanks before each further line. Without a terminal, the line is not wrapped. */
@@ -170,7 +170,7 @@ const MIN_WRAP_WIDTH = 40;
 /** Matches a hint: an arrow, which may be coloured, and its text. */
 const HINT_PATTERN = /^( *(?:\p{Cc}\[\d+m)?→(?:\p{Cc}\[\d+m)? )(.*)$/gmu;
 
-/** Fields, one per line, with aligned values; text from outside is escaped. Labels are our own ASCII texts. */
+/** Fields, one per line, with aligned values; text from outside is escaped. Labels are this program's own ASCII texts. */
 export function fieldLines(fields: readonly Field[]): string {
   const shownFields = fields.filter(([, value]) => value !== undefined);
   const width = Math.max(...shownFields.map(([label]) => label.length));

@@ -1,6 +1,6 @@
-// To refuse a command: throw `Refused` or `refuseUsage`; `register` in cli/command.ts prints it, and nothing else
-// catches it. Other layers return refusals as values: `unwrap` throws one, `catchRefusal` returns a thrown one as a
-// value to a command that continues.
+// To refuse a command: throw `Refused` or `refuseUsage`; `register` in cli/command.ts prints the problem. Other layers
+// return refusals as values, which `unwrap` throws. `catchRefusal` returns a thrown refusal as a value to a command that
+// continues.
 import { accept, FileRefused, type Outcome } from "../core/outcome.ts";
 import { causeOfError, StorageUnavailable } from "../store/connection/storage-failure.ts";
 import type { HostFailure } from "../host/failure.ts";

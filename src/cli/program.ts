@@ -73,8 +73,8 @@ function typedOf(loaders: Readonly<Record<string, () => Promise<Registrar>>>): L
 }
 
 /**
- * The groups and commands below the headings of the help. Only the typed one is loaded, and of a group whose commands
- * scripts often run only the typed command, because startup must be fast.
+ * The groups and commands below the headings of the help. Only the typed group or command is loaded; of the groups that
+ * scripts often use, only the typed subcommand, because startup must be fast.
  */
 const ENTRIES: Readonly<Record<(typeof HEADINGS)[number][0], Readonly<Record<string, Entry>>>> = {
   run: {
@@ -296,7 +296,7 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
     .configureHelp({ minWidthToWrap: MIN_WIDTH_TO_WRAP, optionDescription: ({ description }) => description })
     .configureOutput({
       writeOut: (text) => stdout.write(text),
-      // With --json, stderr has only only the error line, and not the help of a group.
+      // With --json, stderr has only the error line, and not the help of a group.
       writeErr: (text) => void (isTyped(world, "json") || stderr.write(text)),
       getOutHelpWidth: () => widthOf(stdout),
       getErrHelpWidth: () => widthOf(stderr),

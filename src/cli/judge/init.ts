@@ -173,7 +173,7 @@ async function askAnswers(context: Context, questions: Questions, control: Contr
   return answers;
 }
 
-/** Answers that are tried only together with later answers. */
+/** Answers that are not tried when they are given: `serve` and `cookie` are tried with later answers, `settle` never. */
 const FIELDS_TRIED_LATER: ReadonlySet<keyof Answers> = new Set(["serve", "cookie", "settle"]);
 
 /** Tries an answer. Returns the trials of its field, and every failed trial. */

@@ -20,7 +20,7 @@ type RecordInput = {
   readonly missingFields: readonly MissingField[];
 };
 
-/** Records a broken plain purchase, so that no earlier pass stays valid. A broken create fails the part on creates. */
+/** Records a broken plain purchase, so that no earlier pass stays valid. A broken create fails the idempotency part. */
 export async function recordPlainPurchase(
   { bench, parts, missingFields }: RecordInput,
   history: JudgedHistory,
@@ -51,7 +51,7 @@ async function record(
 /** The rules that a create can break. */
 const CREATE_RULES: ReadonlySet<JudgedInvariant> = new Set(["one_key", "one_order", "client_ends"]);
 
-/** The steps of a part; notes on missing fields of the description come last. */
+/** The steps of a part. In `duplicates`, notes on missing fields of the description come last. */
 function stepsOf(
   histories: readonly JudgedHistory[],
   part: History["part"],
@@ -70,8 +70,8 @@ function stepsOf(
 }
 
 /**
- * Records the parts that were judged completely; a part with a history that was not judged keeps its last record.
- * `isDone`: whether the run came to its end. If it did not, only failed parts are recorded.
+ * Records each failed part, and each part whose histories all held; any other part keeps its last record. `isDone`:
+ * whether the run came to its end. If it did not, only failed parts are recorded.
  */
 export async function recordParts(
   { bench, parts, missingFields, isDone }: RecordInput & { readonly isDone: boolean },

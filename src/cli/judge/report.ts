@@ -188,7 +188,7 @@ function mistakeText(
   ].join("\n");
 }
 
-/** The result for people: each likely mistake with its findings, then the parts. */
+/** The result as text: each likely mistake with its findings, then the webhooks, the notes and the counts. */
 export async function runText(report: RunReport, layout: DrillLayout): Promise<string> {
   const { style, showsAll } = layout;
   const { histories, seed, records, missingFields } = report;

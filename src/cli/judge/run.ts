@@ -1,5 +1,5 @@
-// `checkout checklist run`: a plain purchase, the histories, and the drills of webhooks and idempotency; with a name,
-// one of these parts. The histories: core/judge/histories/histories.ts; how they are played: client/judge/.
+// `checkout checklist run`: a plain purchase, the histories and the webhook drill; with a name, only the histories of
+// one part. The histories: core/judge/histories/histories.ts; how they are played: client/judge/.
 import type { CallOperation, ControlTarget } from "../../client/control/control.ts";
 import { judgeAgain, mergeRuns, namesToReplay, replay } from "../../client/judge/replay.ts";
 import {

@@ -69,7 +69,7 @@ const TRUST_FILE = "trusted-shops.json";
 
 type FileSection = { readonly path: string; readonly shop: ShopSection };
 
-/** Asks once for each section: folder and hash of the section are kept with the person's settings. */
+/** Asks once for each section: the folder and the hash of a confirmed section are kept with the user's settings. */
 async function trustSection(
   { world, printer }: Context,
   { trustConfig }: ShopOptions,
@@ -92,7 +92,7 @@ async function trustSection(
   keepTrust(world, { path, shop });
 }
 
-/** Keeps the confirmation of a section that the person has just written. */
+/** Counts a section that the user has just written as confirmed. */
 export async function trustWrittenSection({ world }: Context): Promise<void> {
   const { path, config } = unwrap(await loadConfig(world, {})) ?? {};
   if (path !== undefined && config?.shop !== undefined) keepTrust(world, { path, shop: config.shop });

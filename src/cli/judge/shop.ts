@@ -18,7 +18,7 @@ type Binding = {
   readonly description: ShopDescription;
   /** Whether the run reads orders. If so, a description without a view is refused. */
   readonly readsOrders: boolean;
-  /** Whether the endpoint of a served shop is removed again: a trial leaves nothing behind. */
+  /** Whether the endpoint that is registered for a served shop is removed at the end. */
   readonly isTrial?: true;
   readonly signal: AbortSignal;
 };
@@ -73,7 +73,7 @@ function originOf({ port }: Pick<ServedShop, "port">): string {
   return `http://127.0.0.1:${port}`;
 }
 
-/** Starts the shop on the port of its endpoint in the store, otherwise on a free port, and registers the endpoint. */
+/** Starts the shop on the port of its endpoint in the store, otherwise on a free port, and registers a new endpoint. */
 async function serveShop(
   context: Context,
   binding: Binding & { readonly accessEnv: Readonly<Record<string, string | undefined>> },

@@ -91,7 +91,7 @@ async function tryCreate(bench: Bench, purchase: Purchase): Promise<Trial[]> {
   return [createTrial, { field: "orderIdOf", ok: foundId === order.orderId, text: foundText }];
 }
 
-/** `readsOrders`: refuses a view that does not show whether an order is paid. */
+/** `readsOrders`: whether a view fails if it does not show whether an order is paid. */
 async function tryView(bench: Bench, purchase: Purchase, readsOrders: boolean): Promise<readonly Trial[]> {
   const { order, got, isMissing, text } = await awaitNewOrder(bench, purchase);
   const viewName = `the view of ${viewedCheckout(bench, purchase).orderId}`;

@@ -32,7 +32,7 @@ type WebhookOptions = CommonOptions & {
   readonly all?: boolean;
 };
 
-/** The results of the forms for one receiver; `record` is undefined if no result was recorded. */
+/** The results of the forms for one receiver; `record` is undefined if the verdict is `unknown`. */
 type JudgedReceiver = Pick<FoundReceiver, "endpointId" | "url" | "checkout" | "now"> & {
   readonly verdict: DrillVerdict;
   readonly steps: readonly DrillStep[];
@@ -42,7 +42,7 @@ type JudgedReceiver = Pick<FoundReceiver, "endpointId" | "url" | "checkout" | "n
   readonly record: AnswerOf<"recordDrill"> | undefined;
 };
 
-/** Timeout of the whole part, in milliseconds: an endpoint may answer each request slowly. */
+/** Timeout of the lease, in milliseconds: an endpoint may answer each request slowly. */
 const TIMEOUT_MS = Object.keys(WEBHOOK_STEP_TITLES).length * 30_000;
 /** Timeout of one request, in milliseconds: a sandbox may wait long for a receiver. */
 const POST_TIMEOUT_MS = 120_000;
@@ -122,7 +122,7 @@ export async function findEndpointId(
   );
 }
 
-/** The endpoint whose forms are sent; undefined: all receivers. `hasOrder`: whether events of an order are also sent. */
+/** `endpointId`: the only receiver; undefined for all receivers. `hasOrder`: whether events of an order are also sent. */
 type FormsRequest = {
   readonly leaseId: string;
   readonly storeId: string;
@@ -131,7 +131,7 @@ type FormsRequest = {
   readonly mayRun: () => boolean;
 };
 
-/** Sends the forms to each receiver under a lease, and records the result of each receiver. */
+/** Sends the forms to each receiver under a lease, and records each receiver's result unless it is `unknown`. */
 export async function judgeReceivers(
   context: Context,
   control: ControlTarget,
@@ -172,7 +172,7 @@ async function judgeReceiver(
   );
   const leftOutCount = mayRun() ? 0 : sentForms.caseNames.length - sentForms.results.length;
   const isUnknown = wasOutOfReach(sentForms.results) || leftOutCount > 0;
-  // If the receiver is down, only the forms that were sent have results.
+  // If the receiver is down or the run ends early, only the forms that were sent have results.
   const caseNames = isUnknown ? sentForms.results.map(({ name }) => name) : sentForms.caseNames;
   const steps = drillSteps({ ...sentForms, caseNames }, receiver);
   const subject = webhookSubject({ id: endpointId, url }, secret);

@@ -61,7 +61,7 @@ async function runListen(context: Context, options: ListenCommandOptions): Promi
   return await runSession(context, session, stop);
 }
 
-/** The folder's sandbox; a service if `--secret-file` is given, or with a secret in the environment and no sandbox. */
+/** The command's sandbox; a service if `--secret-file` is given, or with a secret in the environment and no sandbox. */
 async function resolveSender(context: Context, options: ListenCommandOptions): Promise<Sender> {
   if (options.secretFile !== undefined) return resolveService(context, options);
   const isSecretSet = (context.world.env[SECRET_VARIABLE] ?? "") !== "";

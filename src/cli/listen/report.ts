@@ -107,9 +107,9 @@ export function typeWidthAfter({ claims }: Pick<HandledDelivery, "claims">, oldW
 const SESSION_TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
 
 /**
- * The line of a delivery, at most 80 columns wide; if the store's clock was moved, the real time follows. Below the
- * line: why the delivery is not verified, or its fault. The order_id identifies the order; `d` and `--json` show all
- * ids.
+ * The line of a delivery; if the store's clock was moved, the real time follows. Below the line: the beginning of a
+ * refusal's body, the delivery's fault, and its likely causes. The order_id identifies the order; `d` and `--json` show
+ * all ids.
  */
 export function handledDeliveryLine(delivery: HandledDelivery, lineStyle: LineStyle): string {
   const { style, typeWidth, wrap } = lineStyle;
@@ -144,7 +144,7 @@ function answerLines(result: ListenerResult, style: Style): readonly string[] {
   return answerText === "" ? [] : [`  ${style.dim("<")} ${answerText}`];
 }
 
-/** The result of forwarding, in the form of an attempt's result; undefined if nothing was sent. */
+/** The result of forwarding, in the form of an attempt's result; undefined if no target was tried. */
 function attemptResultOf(result: ListenerResult): CauseMaterial | undefined {
   if (result.kind === "answered") {
     const { url, status, answer, facts } = result;

@@ -117,7 +117,7 @@ async function runCreate(context: Context, options: CreateOptions, kind: Checkou
 
 type CreateOutcome = ServiceConnection & { readonly checkout: CreatedCheckout };
 
-/** Prints the created checkout; with `--wait`, only after its status is final. */
+/** Prints the created checkout; with `--wait`, only after it has the status of `--until`. */
 async function printCreated(context: Context, options: CreateOptions, order: CreateOutcome): Promise<number> {
   const { checkout, target, settings } = order;
   const { id, checkout_url: page } = checkout.response.data;

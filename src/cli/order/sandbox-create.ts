@@ -9,7 +9,7 @@ import { refuseUsage } from "../problem.ts";
 import { connectToSandbox, retryPolicyOf } from "../target/resolve.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 
-/** The catalog price of an order or session that is created without `--price-id`. */
+/** The catalog price of an order or session that a command creates by itself, unless `--price-id` names a price. */
 export const DEFAULT_PRICE = "price_coffee";
 
 const ORDER_ID_BYTES = 6;

@@ -29,7 +29,7 @@ export function registerSessionsGet(group: Group): void {
   });
 }
 
-/** Retrieves once, or with `--wait` until the status is final; exit 1 if the id is unknown. */
+/** Retrieves once, or with `--wait` until the status of `--until`; exit 1 if the id is unknown. */
 async function runSessionsGet(context: Context, options: WaitOptions, text = ""): Promise<number> {
   const service = await connectToService(context);
   const id = await resolveId(context, service, text);

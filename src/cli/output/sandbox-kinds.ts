@@ -418,7 +418,7 @@ export const SANDBOX_KINDS = {
     about: "the entry of an agent's configuration",
     commands: ["mcp config"],
     jq: ".mcpServers",
-    /** For Codex its text and file, because Codex reads no JSON. */
+    /** The first shape is for Codex, which reads TOML instead of JSON. */
     shape: z.union([
       z.object({ file: text, text }),
       z.record(text, z.record(text, z.object({ command: text, args: texts }))),

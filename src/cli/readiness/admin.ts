@@ -14,7 +14,7 @@ type ActionOptions = CommonOptions & { readonly note?: string };
 type Action = {
   readonly summary: string;
   readonly resultText: string;
-  /** The subject of the action; undefined: the store. */
+  /** The kind of the action's subject; undefined if the subject is the store. */
   readonly part?: keyof typeof PARTS;
 };
 
