@@ -1,7 +1,7 @@
 import { printable, displayText } from "../core/text.ts";
 import type { Printer, Style } from "./printer.ts";
 
-/** Text in which each character is one column wide: ASCII, and our own marks. */
+/** Text in which each character is one column wide: ASCII, and the marks of this program. */
 const PLAIN_TEXT = /^[ -~–→…]*$/;
 const GAP = "  ";
 /** The width of a table if the terminal's width is not known. */
@@ -16,7 +16,7 @@ type FitOptions = {
   readonly width: number;
   /** Columns that are cut, down to a few characters each, before a column is omitted. */
   readonly cut?: readonly string[];
-  /** Columns that are omitted one after the other until the rest fits. If it never fits, the widest columns are cut. */
+  /** Columns that are omitted one after the other until the others fit. If they never fit, the widest ones are cut. */
   readonly drop?: readonly string[];
   /** Columns that are cut in the middle: addresses, which differ at both ends. */
   readonly middle?: readonly string[];
@@ -171,7 +171,7 @@ function breakWord(word: string, width: number, widthOf: WidthOf): readonly stri
   return pieces;
 }
 
-/** Columns in `cut` are narrowed first, then the widest of the other columns to one width, columns in `keep` last. */
+/** Narrows the columns in `cut` first, then the widest of the columns outside `keep`, and columns in `keep` last. */
 function fitWidths(
   tableWidth: number,
   widths: readonly number[],

@@ -45,7 +45,7 @@ export function registerEnv(group: Group): void {
         return await runEnv(context, options);
       } catch (error) {
         const isForShell = options.json !== true && (options.format ?? "sh") === "sh";
-        // `eval` of nothing succeeds, so that `set -e` would not notice the refusal.
+        // `eval` of an empty output succeeds, so `set -e` would not notice the refusal.
         if (isForShell && error instanceof Refused)
           context.world.stdout.write(`(exit ${error.problem.exitCode})\n`);
         throw error;
@@ -72,7 +72,7 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
     ...accessVariables({ ...access, apiKey }),
     ...(options.control === true ? { CHECKOUT_CONTROL_TOKEN: token } : {}),
   };
-  // The look-up of a store other than the first has hidden the token in the output.
+  // If the store was looked up, that call has hidden the token in the output.
   if (options.control === true) printer.reveal(token);
   if (apiKey === null)
     printer.trace(`warning: CHECKOUT_API_KEY is left out: ${isRevoked ? REVOKED_KEY_TEXT : NO_KEY_TEXT}`);
@@ -118,7 +118,7 @@ const LINE_FORMATS: Readonly<Record<Exclude<Format, "json">, (name: string, valu
   github: (name, value) => `${name}<<${delimiterFor(value)}\n${value}\n${delimiterFor(value)}`,
 };
 
-/** Parsers of .env files disagree about escapes. None of our values contains all three kinds of quotes. */
+/** Parsers of .env files disagree about escapes. No value of these variables contains all three kinds of quotes. */
 function dotenvValue(value: string): string {
   if (/^[\w.:/@%+,-]*$/.test(value)) return value;
   const quote = ["'", "`", '"'].find((mark) => !value.includes(mark)) ?? "'";

@@ -35,7 +35,7 @@ export function printLogEnd({ printer }: Context, { readLines, countLines }: Kep
   printer.trace([title, ...shownLines].join("\n"));
 }
 
-/** A world that notes whether a request reached its servers since `forget`: earlier requests are the command's own. */
+/** A world that notes whether a request reached its servers since `forget`, which drops this command's own requests. */
 export function watchRequests(world: World) {
   let wasReached = false;
   const listen: World["listen"] = (makeService, options) =>

@@ -211,7 +211,7 @@ type ExecFaults = RequestedFaults & { readonly seed: string };
 
 const SEED_BYTES = 4;
 
-/** Reads the faults; the module for that is loaded only if `--fault` was given. */
+/** Reads the faults; loads the module that parses faults only if `--fault` was given. */
 async function readExecFaults(
   context: Context,
   { fault: names, seed: givenSeed }: ExecOptions,

@@ -28,7 +28,7 @@ export function activeFaultsText(count: number | null): string | undefined {
 /** The mode of a ready sandbox; `logFile` is null if its log goes to a terminal. */
 type RunMode = "foreground" | { readonly logFile: string | null };
 
-/** Lines to copy have at most 80 columns, and name the store, so that managed keys are the same in any folder. */
+/** The lines to copy name the store, so that managed keys are the same in any folder. */
 export function readyBanner(
   { world, printer }: Context,
   message: ReadyMessage,

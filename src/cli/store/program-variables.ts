@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import type { World } from "../../world.ts";
 
-/** Variables that name another service or its secrets, without CHECKOUT_DIR, a folder of the user (decision 76). */
+/** Variables that name another service or its secrets. The program keeps CHECKOUT_DIR, the user's folder (decision 76). */
 const FOREIGN_VARIABLES = [
   "CHECKOUT_BASE_URL",
   "CHECKOUT_API_KEY",
@@ -18,7 +18,7 @@ const FOREIGN_VARIABLES = [
 /** Changes to an environment; undefined removes a variable. */
 type EnvChanges = Readonly<Record<string, string | undefined>>;
 
-/** Removes the variables of other sandboxes, and a proxy for this machine. */
+/** Removes the variables of other services, and excludes this machine from proxies. */
 export function programVariables({ env }: Pick<World, "env">): EnvChanges {
   return {
     ...Object.fromEntries(FOREIGN_VARIABLES.map((name) => [name, undefined])),

@@ -115,9 +115,9 @@ export async function findTarget(context: Context): Promise<ControlTarget | unde
 }
 
 /**
- * The sandbox named by the environment, otherwise the folder's sandbox; waits until one of them is available. If both
- * exist and differ, prints a note that says which one the command uses (decision 64). Only the token of a store is ever
- * sent to another machine, and only to the address that came with it.
+ * The sandbox named by the environment, otherwise the folder's sandbox; may wait for it (`awaitSandbox`). If both exist
+ * and differ, prints a note that says which one the command uses (decision 64). Only the token of a store is ever sent
+ * to another machine, and only to the address that came with it.
  */
 export async function sandboxTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
   const sandbox = await awaitSandbox(context, () => findSandbox(context, role));

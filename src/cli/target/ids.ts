@@ -68,7 +68,7 @@ const KINDS = {
 
 export type IdKind = keyof typeof KINDS;
 
-/** Resolves an id, an order_id, or the last 8 characters of a new id (decision 104). No match: exit 1; several: 2. */
+/** Resolves an id, an order_id, or the last 8 characters of a new id (decision 104). Exit 2 if several ids match. */
 export async function findId<Text extends string | undefined>(
   context: Context,
   kind: IdKind,
