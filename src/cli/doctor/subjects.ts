@@ -42,7 +42,7 @@ export function createCheckSubjects(context: Context, listVariables: () => Promi
     listVariables,
     /** After a refusal, nothing is read from the folder. */
     checkTrust: lazyValue(() => checkFolderTrust(context.world, folder, context.around.options)),
-    /** The running sandbox of the folder; undefined if none is running, or if the folder was skipped. */
+    /** The running sandbox of the folder; undefined if none is running, or if the folder is refused. */
     findRun,
     /** The answer of the folder's running sandbox to /healthz, and its response time; undefined if none is ready. */
     readHealth: lazyValue(async () => {

@@ -1,4 +1,4 @@
-// The environment of the program of `checkout exec`. `removeTokens` in world/shell.ts removes secrets from it.
+// The environment of the program of `checkout exec`. `removeTokens` in world/shell.ts removes the inherited tokens.
 import { dirname } from "node:path";
 import type { World } from "../../world.ts";
 

@@ -157,7 +157,7 @@ function identityOf(around: Surroundings, { isOwn, isLocal }: Record<"isOwn" | "
           "unset one of them; nothing was sent",
         )
       : undefined,
-    /** The problem if the current sandbox does not have the store. */
+    /** The problem if the store's name is unknown or ambiguous here, or if the folder has no key of the store. */
     lacksStore:
       idOutcome.refusal ??
       (lacksKey
@@ -212,7 +212,7 @@ export function connectToSandbox(
 
 async function connectIn(context: Context): Promise<ServiceConnection> {
   const isSettled = ({ lacksSandbox, contradiction }: ResolvedTarget): boolean =>
-    // Does not wait if the settings contradict each other, because that does not depend on the sandbox.
+    // Does not wait if the settings contradict each other, because no sandbox can change that.
     lacksSandbox === undefined || contradiction !== undefined;
   const settings = await awaitSandbox(context, () => resolveTarget(context), isSettled);
   if (settings.sandbox !== undefined) noteVersion(context, settings.sandbox.version);

@@ -27,7 +27,7 @@ type AddOptions = CommonOptions & {
 
 const NO_ENDPOINTS_TEXT = "there is no endpoint; add one: checkout endpoints add http://localhost:3000/hooks";
 
-/** A configuration file changes an endpoint without giving up its deliveries, as `endpoints remove` would. */
+/** Unlike `endpoints remove`, a configuration file changes an endpoint without giving up its deliveries. */
 const CHANGE_BY_FILE_HINT =
   "checkout endpoints list shows the endpoints; to change one, such as its CA: checkout config export > checkout.config.json, edit it, then checkout config apply";
 

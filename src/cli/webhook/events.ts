@@ -183,7 +183,7 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
 
 type ListStart = Pick<RequestOf<"listEvents">, "since" | "from">;
 
-/** Where the events begin. A command that waits and names no event starts after the newest event. */
+/** Where the events begin. A command that waits without `--since` starts after the newest event. */
 async function resolveStart(context: Context, options: ListOptions): Promise<ListStart> {
   const { since, wait } = options;
   if (since === undefined && wait !== true) return {};

@@ -8,7 +8,7 @@ import { orderIdInBody } from "../../core/checkout/event.ts";
 import type { StatusChangeEntry } from "../../core/checkout/shapes.ts";
 import type { DeliveryEntry, FinishedAttemptEntry, EventEntry } from "../../core/webhook/shapes.ts";
 
-/** The columns of a delivery's result; faults are shown only if one was applied to one of the deliveries. */
+/** The columns of a delivery's result; the column FAULT is shown only if one of the deliveries has a fault. */
 const RESULT_COLUMNS: readonly Column<DeliveryEntry>[] = [
   ["RESULT", ({ attempts }) => statusText(attempts.at(-1))],
   ["STATE", ({ state }) => state],

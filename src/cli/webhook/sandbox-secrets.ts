@@ -10,7 +10,7 @@ export type OwnerSecrets = {
   readonly endpointId: string | null;
   readonly inForce: readonly string[];
   readonly retired: readonly string[];
-  /** The names in which the store's events are sent; undefined for our names. */
+  /** The names in which the store's events are sent; undefined for the sandbox's own names. */
   readonly dialect?: Dialect | undefined;
 };
 

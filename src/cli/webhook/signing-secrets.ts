@@ -33,7 +33,7 @@ export function dialectOption(): Option {
   );
 }
 
-/** The secrets to sign with. Refuses if there is none, or a malformed one; the result of verifying names that fault. */
+/** The signing secrets of the file or the variable. Refuses if there is none, or if one of them is malformed. */
 export async function requireSigningSecrets(
   context: Context,
   options: SecretOptions,
@@ -50,7 +50,7 @@ export function checkSecrets(secrets: readonly string[]): void {
   if (fault !== undefined) throw refuseUsage(fault.message, SECRET_HINT);
 }
 
-/** The secrets from the file, otherwise from the variable; undefined if neither is given. Refuses one input for two. */
+/** The secrets from the file, otherwise from the variable; undefined if neither is given. May be malformed. */
 export async function findSigningSecrets(
   { world, printer }: Context,
   options: SecretOptions,

@@ -105,7 +105,7 @@ function goalOf(world: World, type: string): Goal {
   );
 }
 
-/** Acts once as the payer, so that the checkout gets the status of the goal. */
+/** Acts once as the payer, so that the checkout gets the status of the goal; not if a new checkout has it already. */
 async function reachGoal(
   context: Context,
   control: ControlTarget,

@@ -134,7 +134,7 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
     const verdict = verifySignature({ ...request, secrets: source.inForce });
     return { source, verdict };
   });
-  // Every other failure means that this secret created the signature.
+  // Any other failure does not depend on the secret, or is the age of a signature that this secret created.
   const bestTrial =
     verdicts.find(({ verdict }) => verdict.ok) ??
     verdicts.find(({ verdict }) => !verdict.ok && !UNDECIDED_CODES.has(verdict.code));

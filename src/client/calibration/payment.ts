@@ -20,7 +20,7 @@ import {
 } from "./calibrate.ts";
 import type { CalibrationReceiver } from "./receiver.ts";
 
-/** Maximum time until the payment, in milliseconds. */
+/** Maximum time of the whole wait, in milliseconds. */
 const MAX_PAY_MS = 15 * 60_000;
 /** Maximum time from the payment to the last events, the second attempt and the payer's return, in milliseconds. */
 const MAX_AFTER_PAYMENT_MS = 60_000;
@@ -28,7 +28,7 @@ const PAUSE_MS = 500;
 /** Maximum number of retrieves of the order: after new events and the payer's return, and once at the end. */
 export const MAX_RETRIEVES = 4;
 
-/** Waits at most 15 minutes for the payment and 1 minute after it. Retrieves the order when a request has arrived. */
+/** Waits at most 15 minutes, and at most 1 minute after the payment. Retrieves the order when a request has arrived. */
 export async function awaitPayment(
   world: CalibrationWorld & Pick<World, "monotonic">,
   target: ServiceTarget,

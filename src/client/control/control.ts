@@ -35,7 +35,7 @@ export type ControlTarget = {
   readonly storeId?: string | undefined;
   /** The lease of the calls, which are refused once it has ended. Default: none. */
   readonly leaseId?: string;
-  /** Timeout in milliseconds. Default: 30 s. A call's `waitMs` is added. */
+  /** Timeout in milliseconds, to which a call's `waitMs` is added. Default: 30 s. */
   readonly timeoutMs?: number | undefined;
 };
 

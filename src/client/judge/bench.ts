@@ -98,7 +98,7 @@ export type Bench = {
   readonly stepAside?: StepAside;
   /** Set in a run of a search, which moves the store's clock instead of waiting. */
   readonly search?: SearchedStore;
-  /** The names in which the store's events are sent. Default: ours. */
+  /** The names in which the store's events are sent. Default: the sandbox's own names. */
   readonly dialect?: Dialect | undefined;
 };
 
@@ -312,7 +312,7 @@ function idsIn({ text }: CreateRun): readonly string[] {
   return text.match(UUID_PATTERN) ?? [];
 }
 
-/** The checkouts of the store, oldest first. */
+/** The store's newest matching checkouts, at most `PAGE_LIMIT`, oldest first. */
 async function listOrders(
   call: CallOperation,
   filter: { readonly orderId?: string | undefined; readonly q?: string },
