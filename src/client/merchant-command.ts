@@ -63,7 +63,7 @@ function removeStackFrames(output: string): string {
 /** Placeholders are replaced in addresses, but never in commands. */
 const PLACEHOLDER_PATTERN = /\{(order_id|session_id)\}/;
 
-/** Parses the merchant's command line. Refuses `{order_id}`: a shell would execute the text of an id. */
+/** Parses the merchant's command line. Refuses a placeholder: a shell would execute the text of an id. */
 export function parseCommandLine(text: string): Outcome<string> {
   const [placeholder, name] = PLACEHOLDER_PATTERN.exec(text) ?? [];
   if (placeholder === undefined) return accept(text);

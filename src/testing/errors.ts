@@ -32,10 +32,10 @@ export function ignoreNotFound(error: unknown): void {
   if (!(error instanceof CheckoutError) || error.code !== "not_found") throw error;
 }
 
-/** Thrown if the sandbox did not start, because an option is wrong or its state cannot be used. */
+/** Thrown if the sandbox did not start, for example because an option is wrong or its state cannot be used. */
 export class StartError extends Error {
   override readonly name = "StartError";
-  /** `usage`, `config_invalid`, or the code of a problem with the state. */
+  /** `usage`, `config_invalid`, or the code of another problem, such as a problem with the state. */
   readonly code: string;
 
   constructor({

@@ -6,7 +6,7 @@ import type { Sandbox } from "./types.ts";
 const SEE_OTHER = 303;
 const MAX_REDIRECTS = 20;
 
-/** `fetch` and a handler that reach only the sandbox: a redirect within it is followed, any other is the answer. */
+/** `fetch` and a handler that reach only the sandbox. `fetch` follows redirects within it, and returns any other redirect. */
 export function createFetch(sandbox: InProcessSandbox): Pick<Sandbox, "fetch" | "handler"> {
   const { ready, service, limits, isClosed, closedError } = sandbox;
   const { origin } = new URL(ready.base_url);

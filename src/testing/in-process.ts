@@ -77,7 +77,7 @@ export async function startInProcess(
       stop.resolve();
       await endPromise;
     },
-    /** Resolves when the sandbox has closed, even by itself; never rejects. `close` throws an error at the end. */
+    /** Resolves when the sandbox has closed, even by itself; never rejects: `close` rejects with an error of the end. */
     endPromise: endPromise.then(
       () => undefined,
       () => undefined,

@@ -30,9 +30,9 @@ export type SandboxOptions = {
   readonly port?: number | null;
   /**
    * The same seed and the same sequence of calls give the same ids, secrets, times and bytes, except the bytes of a
-   * snapshot, which contain the time at which it was taken. With a seed, an endpoint gets one delivery at a time (more
-   * with `deliveries_in_flight` of a configuration), because the order of concurrent answers would differ from run to
-   * run. Default: random.
+   * snapshot, which contain the time at which it was taken. A folder with existing state gets random ids. With a seed, an
+   * endpoint gets one delivery at a time (more with `deliveries_in_flight` of a configuration), because the order of
+   * concurrent answers would differ from run to run. Default: random.
    */
   readonly seed?: string;
   /**
@@ -284,7 +284,7 @@ export type Delivery = DomainOf<typeof delivery>;
 /** An attempt of a delivery. */
 export type DeliveryAttempt = DomainOf<typeof deliveryAttempt>;
 
-/** A request that v1 has answered. */
+/** A request that v1 has received. */
 export type LoggedRequest = DomainOf<typeof loggedRequest>;
 
 /** Options of `receiver`. */

@@ -151,7 +151,7 @@ export function hasNewOrderId({ recording, search }: Bench, { cartId, checkouts 
   return hasSameId && checkouts.some(({ orderId }) => orderId !== `${cartId}${suffix}`);
 }
 
-/** Repeats a purchase, as a customer does, until its answer has arrived, and judges it by the service's log. */
+/** Repeats a purchase, as a customer does, until its answer has arrived; notes the runs with the service's log. */
 async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean> {
   const { bench, facts } = play;
   const { search, signal } = bench;

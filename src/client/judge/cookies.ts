@@ -4,8 +4,8 @@ export type CookieJar = ReturnType<typeof createCookieJar>;
 const MAX_COOKIES = 50;
 
 /**
- * The cookies of one browser. A cookie belongs to a host name, and is sent to all its ports. Ignores paths and dates,
- * because a drill visits one page for a minute. `Max-Age=0` or an empty value deletes a cookie.
+ * The cookies of one browser. A cookie belongs to a host name, and is sent to all its ports. Ignores paths and expiry
+ * dates, because a drill visits few pages within minutes. `Max-Age=0` or an empty value deletes a cookie.
  */
 export function createCookieJar() {
   const byHost = new Map<string, Map<string, string>>();

@@ -40,7 +40,7 @@ const RARE_CURRENCIES = ["ISK", "XPF"];
 const UNKNOWN_STATUS = "disputed";
 const SCHEDULE_MS = DEFAULT_DELIVERY_SCHEDULE.reduce((sum, delayMs) => sum + delayMs, 0);
 
-/** What variants need: the ids of new events, and the names of the store. */
+/** The clock and the ids for new events, and the store's dialect. */
 type EventsContext = { readonly world: Pick<World, "now" | "uuid">; readonly dialect?: Dialect | undefined };
 
 /** How the events of a step about a checkout are sent. */

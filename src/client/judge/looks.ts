@@ -55,7 +55,7 @@ export function bookingTimeoutMs({ shop, recording, search }: Bench): number {
   return Math.min(MAX_SETTLE_MS, Math.max(maxDelayMs(shop.settleMs), 5 * recording.bookingMs));
 }
 
-/** How long a booking may take in this shop, in milliseconds. */
+/** How long a history waits to see a change that must not occur, such as a second booking, in milliseconds. */
 export function quietMs({ recording, search }: Pick<Bench, "recording" | "search">): number {
   if (search !== undefined) return 0;
   return Math.max(MIN_QUIET_MS, Math.min(recording.bookingMs * 1.5 + 200, MAX_SETTLE_MS));

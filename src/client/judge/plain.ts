@@ -53,8 +53,8 @@ export async function runPlainPurchase(bench: Bench, onSlow: () => void) {
 }
 
 /**
- * Whether the service has refused the newest create since `startedAt` as invalid. A shop that appends its attempts to a drawn order_id makes
- * the form longer with each run, until it is too long.
+ * Whether the service has refused the newest create since `startedAt` as invalid. If a shop appends its attempt to a
+ * drawn order_id, the form of its order_ids gets longer with each run, until the service refuses it.
  */
 export async function wasRefused({ call }: Bench, startedAt: number): Promise<boolean> {
   const newestCreate = { method: "POST", path: "/v1/", by: "merchant", limit: 1 } as const;
@@ -162,7 +162,7 @@ async function payOnPage({ world, call, signal }: Bench, purchase: Purchase): Pr
 
 type Deliveries = AnswerOf<"listDeliveries">["deliveries"];
 
-/** Waits until the service has delivered the events of a checkout; a shop that answered that it is busy gets them again. */
+/** Waits until each event of a checkout is delivered or was sent twice. A shop that answers that it is busy gets it again. */
 async function awaitDeliveries({ world, call, signal }: Bench, purchase: Purchase): Promise<Deliveries> {
   const { id: checkoutId, orderId } = lastCheckout(purchase);
   const listDue = async () => {

@@ -117,8 +117,8 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
 }
 
 /**
- * Redelivers the events of all orders, and reads the view of one. A broken rule ends the history, because later steps
- * would hide it: another delivery hides that a payment was lost. A search continues, to find every broken rule.
+ * Redelivers the open events of all orders, and reads the view of one. A broken rule ends the history, because later
+ * steps would hide it: another delivery hides that a payment was lost. In a search, only an unbooked payment ends it.
  */
 async function look(play: Play, purchase: Purchase, isLast: boolean): Promise<boolean> {
   const { bench, facts, isReadAgain } = play;

@@ -94,8 +94,8 @@ export async function replay(
 }
 
 /**
- * Histories with their replays in place of the verdicts that these disprove. A history has an entry for each kind of
- * checkout: what one kind broke stays broken, and all entries stay if the replay of one kind is inconclusive.
+ * Replaces the verdicts that a replay disproves. A history has an entry for each kind of checkout: a broken entry stays,
+ * and all entries of a history stay if the replay of one kind is inconclusive.
  */
 export function withReplays(
   histories: readonly JudgedHistory[],

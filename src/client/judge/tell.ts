@@ -164,7 +164,7 @@ export async function refusesAgain(bench: Bench, purchase: Purchase): Promise<bo
   return firstEvent !== undefined && firstRefusal(await deliver(bench, purchase, firstEvent)) !== undefined;
 }
 
-/** Delivers an order's open events again, several times; an event that is never accepted becomes a fact. */
+/** Delivers an order's open events again, several times, unless faults are set. An event never accepted becomes a fact. */
 export async function redeliver(
   { bench, facts, faults, isAfterOutage }: Play,
   purchase: Purchase,

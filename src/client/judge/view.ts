@@ -27,7 +27,7 @@ export type ViewedCheckout = Pick<Checkout, "id" | "orderId"> & Partial<Pick<Che
 export type ViewReading = {
   readonly order: ShownOrder | null;
   readonly got: StepValue;
-  /** The whole answer; empty if the reading failed. */
+  /** The whole answer of a page or command; empty for a function, after a 404, and if the reading failed. */
   readonly text: string;
   /** Whether the answer was 404. */
   readonly isMissing: boolean;
@@ -182,7 +182,7 @@ export async function sendLocally(
     addresses: addresses ?? undefined,
     ...limits,
   } as const;
-  // A POST creates a checkout: it is sent once, over a new connection, so that no stale connection can lose the answer.
+  // A POST may create a checkout: it is sent once, over a new connection, so that no stale connection loses the answer.
   if (request.method === "POST") return world.send(request);
   const answer = await world.send({ ...request, connection: "kept" });
   // The shop may have ended, or closed the kept connection, since its last answer.

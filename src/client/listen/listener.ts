@@ -24,7 +24,7 @@ export type ListenerSecrets = {
   readonly retired: readonly string[];
   /** The time of the sending store; null if it is real time or unknown. */
   readonly storeTime: number | null;
-  /** The names that the sender uses; undefined for ours. */
+  /** The names that the sender uses; undefined for the sandbox's own names. */
   readonly dialect?: Dialect | undefined;
 };
 
@@ -269,7 +269,7 @@ async function handle(context: Context, delivery: ReceivedDelivery): Promise<Lis
   // Only the sender knows whether this is a requested replay or a duplicate.
   if (isRepeated && (await source.attemptOf(event.eventId))?.cause !== "replay") return { kind: "duplicate" };
   const result = await forwardDelivery(world, { ...delivery, url: target.url }, forwardOptions);
-  // Recorded only once a target has accepted it: any other event must be delivered again.
+  // An event is recorded only once a target has accepted it: any other event must be delivered again.
   if (event !== undefined && isAccepted(result)) seen.add(event, world.now());
   return { ...result, isReplay: isRepeated };
 }

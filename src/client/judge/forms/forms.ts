@@ -34,7 +34,7 @@ export type FormReceiver = {
   /** Older secrets, newest first. One of them may be `retiredSecret`, which is no longer active. */
   readonly olderSecrets: readonly string[];
   readonly retiredSecret: string | undefined;
-  /** The names in which the store's events are sent; undefined for ours. */
+  /** The names in which the store's events are sent; undefined for the sandbox's own names. */
   readonly dialect: Dialect | undefined;
   /** Order events that the endpoint has accepted; null if there are none, or if order events are not sent. */
   readonly order: OrderEvent | null;
@@ -58,7 +58,7 @@ const MAX_IN_FLIGHT = 4;
 const SLOW_MS = 2000;
 /** Maximum number of times that a request is sent to a receiver that answers that it is busy. */
 const MAX_ATTEMPTS = 6;
-/** The first pause after a busy answer without `Retry-After`, in milliseconds; it doubles each time. */
+/** The minimum pause after the first busy answer, in milliseconds; it doubles with each busy answer. */
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 30_000;
 /** Maximum total time of the pauses for one receiver, in milliseconds. */

@@ -15,7 +15,7 @@ const MAX_SEARCHED_DELIVERIES = 500;
 
 /**
  * The named endpoint, or all enabled endpoints with an address, or else the listener: production has no listeners.
- * Forms are signed only with the newest secret, so that the result stays true after the overlap of a rotation.
+ * Genuine events are signed only with the newest secret, so that the result stays true after the overlap of a rotation.
  */
 export async function findReceivers(
   call: CallOperation,

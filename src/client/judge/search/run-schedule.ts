@@ -72,7 +72,7 @@ async function play(bench: Bench, schedule: Schedule) {
     judgedInvariants: judgedRules,
     // A rule that two readings show as broken is reported once.
     broken: [...ruleByInvariant.values()].toReversed(),
-    /** Whether the payment's event was lost permanently. */
+    /** Whether the payment's event was lost permanently, and the view does not show the payment. */
     isEventLost: isPaymentHidden && isPaymentDropped(log.deliveries),
     purchaseRuns,
     lastLook,

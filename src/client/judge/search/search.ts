@@ -164,7 +164,7 @@ function sortBySize(runs: readonly ExploreRun[]): readonly ExploreRun[] {
   return runs.toSorted((left, right) => scheduleSize(left.schedule) - scheduleSize(right.schedule));
 }
 
-/** Shrinks and confirms the smallest schedule of each cause. If that fails, the cause's invariant counts as flaky. */
+/** Shrinks and confirms a schedule of each cause. If no schedule is confirmed, the cause's invariant counts as flaky. */
 async function confirmCauses(search: Search, runs: readonly ExploreRun[]) {
   const knownRuns = new Map(runs.map((run) => [scheduleKey(run.schedule), run] as const));
   const results = await mapInLanes(groupByCause(runs), search.concurrency, (foundCause) =>
@@ -181,7 +181,7 @@ async function confirmCauses(search: Search, runs: readonly ExploreRun[]) {
   return { confirmedFindings, flakyInvariants: results.filter((item) => typeof item === "string") };
 }
 
-/** Shrinks and confirms the smallest schedule of a cause; returns the cause's invariant if that fails. */
+/** Shrinks and confirms the schedules of a cause, smallest first, until one succeeds; otherwise returns the invariant. */
 async function confirm(
   search: Search,
   { invariant, runs }: FoundCause,
