@@ -219,7 +219,7 @@ export type Endpoints = {
       readonly events?: readonly string[];
       /** Delivers one event after the other, each with all its attempts. Default: false, several at a time. */
       readonly inOrder?: boolean;
-      /** CA certificates in PEM to trust for an https URL. Default: the system's CAs. */
+      /** CA certificates in PEM to trust for an https URL. Default: the CAs of the sandbox. */
       readonly ca?: string;
     },
   ) => Promise<Endpoint & { readonly signingSecret: string }>;
