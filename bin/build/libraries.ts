@@ -68,7 +68,7 @@ async function buildTesting(folder: string, typesFolder: string): Promise<void> 
   );
   const esm = `import testing from "./testing.cjs";\nexport const { ${names.join(", ")} } = testing;\n`;
   writeFileSync(join(folder, "testing.mjs"), esm);
-  // `await using` needs types that only the target ESNext has.
+  // `await using` needs types that TypeScript loads by default only for the target ESNext.
   const declarationFile = `/// <reference lib="esnext.disposable" />\n${declarations}`;
   for (const letter of ["m", "c"]) writeFileSync(join(folder, `testing.d.${letter}ts`), declarationFile);
 }

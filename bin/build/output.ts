@@ -109,7 +109,7 @@ function filesBelow(folder: string): string[] {
     .toSorted();
 }
 
-/** The hash and name of each file of a build, and finally the hash of its inputs. */
+/** Reads the stamp of a build: the hash and name of each file, and finally the hash of the inputs. */
 function readStamp(path: string): { readonly inputs: string; readonly files: ReadonlyMap<string, string> } {
   const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
   const files = lines.slice(0, -1).map((line) => line.split(" ") as [string, string]);

@@ -7,7 +7,7 @@ import { fillFields } from "./template.ts";
 /** A file of a release, with its SHA-256 in hexadecimal digits. */
 export type ReleasedFile = { readonly name: string; readonly sha256: string };
 
-/** A version, the files of its release, and the address of the repository; empty if the address is not known. */
+/** A version, the files of its release, and the address of the repository, which is empty if it is not known. */
 export type Release = {
   readonly version: string;
   readonly files: readonly ReleasedFile[];

@@ -9,7 +9,7 @@ export type ReleasedPlatform = {
   readonly integrity: string;
   /** The platform's name in better-sqlite3. */
   readonly addon: string;
-  /** The program that removes Node's debugging symbols, a fifth of its size; on macOS and Windows, Node has none. */
+  /** The program that removes Node's debugging symbols, a fifth of the binary; on macOS and Windows, Node has none. */
   readonly strip?: string;
   /** The processor's name in Debian's packages and in container images. */
   readonly architecture?: "amd64" | "arm64";

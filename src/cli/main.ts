@@ -20,7 +20,7 @@ export async function main(world: World, version = VERSION): Promise<number> {
       await (await import("./sandbox/version-note.ts")).noteSandboxVersion(world, version, dir);
     return EXIT.done;
   }
-  // The completion scripts call this at each Tab; it is not a command for people.
+  // The completion scripts call this at each Tab; it is not a command for users.
   if (argv[0] === "complete" && argv.includes("--"))
     return (await import("./completion/complete.ts")).printCompletions(world, version);
   const { CommanderError } = await import("commander");

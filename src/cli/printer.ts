@@ -84,7 +84,7 @@ export async function createPrinter(
       );
     },
     ...hiddenSecrets,
-    /** Whether the output for people is the log of a CI job (decision 123): results then contain no secrets. */
+    /** Whether stdout is the log of a CI job (decision 123): text results then contain no secrets. */
     isJobLog: !isTerminal(world.stdout) && !["", "0", "false"].includes(world.env["CI"] ?? ""),
   };
 }

@@ -52,7 +52,7 @@ export class StartError extends Error {
   }
 }
 
-/** Thrown if no matching item arrived in time; the message lists the items that arrived. */
+/** Thrown if no matching item arrived in time, with a list of the newest items, or before the sandbox was closed. */
 export class WaitError extends Error {
   override readonly name = "WaitError";
 }

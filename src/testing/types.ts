@@ -108,7 +108,7 @@ export type StoreOptions = {
   readonly name?: string;
   /** The id of an existing merchant, or `new`. Default: the merchant of the first store. */
   readonly merchant?: string;
-  /** The dialect of the store, as `calibrate --write-dialect` writes it. Default: the names of the interface. */
+  /** The dialect of the store, as `calibrate --write-dialect` writes it. Default: the sandbox's dialect. */
   readonly dialect?: Dialect;
 };
 
@@ -259,7 +259,7 @@ export type Filter<Item> = Item extends readonly unknown[] | Date
     ? { readonly [Field in keyof Item]?: Filter<Item[Field]> | undefined }
     : Item;
 
-/** A text with which `waitFor` matches an item: a known type, or an id. */
+/** A text with which `waitFor` matches an item: a known type, or another text such as an id. */
 export type MatchText<Type extends string> = Type | (string & { readonly length: number });
 
 /** A list that grows, oldest first. `Type`: the types of its items. */
@@ -269,7 +269,7 @@ export type Log<Item, Type extends string = string> = {
    * Resolves to the first matching item, which may already be in the log or arrive later. A string matches an id, the
    * type of an event, of a received webhook or of a successful delivery, or the method and path of a request (`POST
    * /v1/orders`). After `timeoutMs` of real time (default: `waitTimeoutMs` of the sandbox), it rejects with a WaitError
-   * that lists the other items. It rejects at once with a CheckoutError if the event type does not exist. `count: 2`
+   * that lists the newest items. It rejects at once with a CheckoutError if the event type does not exist. `count: 2`
    * resolves to the second match, such as the second delivery of an event.
    */
   readonly waitFor: (
@@ -300,7 +300,7 @@ export type ReceiverOptions = {
 
 /** A webhook that a receiver has received. */
 export type Received = {
-  /** Whether signature and event are valid, and whether the timestamp is recent by this machine's clock. */
+  /** Whether signature and event are valid, and the timestamp is recent by `Date.now()`, even if a test replaced it. */
   readonly verified: boolean;
   /** The code of a failed verification. */
   readonly problem: WebhookCode | null;

@@ -4,7 +4,7 @@ import packageJson from "../../../package.json" with { type: "json" };
 import { isInstalled } from "../tools.ts";
 import { run } from "./run.ts";
 
-/** The complete shops of the package, by their folders. */
+/** The folders of the package's complete shops. */
 const SHOPS = ["node", "python", "php", "go", "java"] as const;
 /** The Debian packages with which the shops run, in addition to Node. */
 const PACKAGES = ["python3", "php-cli", "php-sqlite3", "golang-go", "default-jdk-headless"];

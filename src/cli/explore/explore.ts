@@ -200,8 +200,8 @@ async function exploreInRunningSandbox(
 }
 
 const KILLS: KillsByPlace = { request: ["kill"], delivery: ["kill", "kill_after_answer"] };
-/** Maximum time of a lease, and the time beyond the budget for shrinking and confirming, in milliseconds. */
 const MAX_LEASE_MS = 25 * 3_600_000;
+/** The part of the lease beyond the budget, for shrinking and confirming, in milliseconds. */
 const LEASE_MARGIN_MS = 3_600_000;
 
 /** A shop whose purchases use order_ids that no other run has used: the merchant's records outlive a run's store. */

@@ -1,4 +1,4 @@
-// `checkout checklist run webhooks`: the part on forged and genuine webhooks, also without a description of the shop.
+// `checkout checklist run webhooks`: forged and genuine webhooks, even without a description of the shop.
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { CallOperation, ControlTarget } from "../../client/control/control.ts";
 import { postOf } from "../../client/judge/events.ts";

@@ -13,7 +13,7 @@ const NEW_ORDER_TIMEOUT_MS = 1500;
 /** Minimum wait before the reading of a value that should not change, in milliseconds. */
 export const MIN_QUIET_MS = 500;
 
-/** How long a search waits for a booking after all deliveries, and its pause between readings, in milliseconds. */
+/** How long a search waits for a booking after all deliveries, in milliseconds. */
 const SEARCH_TIMEOUT_MS = 3000;
 const SEARCH_PAUSE_MS = 25;
 

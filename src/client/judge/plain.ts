@@ -27,8 +27,8 @@ const DELIVERY_TIMEOUT_MS = 10_000;
 const REREAD_PAUSE_MS = 150;
 /** A payment that is not shown after this time, in milliseconds, is slow: its event has been delivered twice by then. */
 const SLOW_MS = 8000;
-/** Statuses that ask for a later attempt, and the pause before it, in milliseconds: most limits are per second. */
 const BUSY_STATUSES = new Set([429, 503]);
+/** The pause before an event with such an answer is sent again, in milliseconds: most limits are per second. */
 const BUSY_PAUSE_MS = 1100;
 /** How long the plain purchase is watched after its booking, in milliseconds, because the shop's speed is not known yet. */
 const PLAIN_WATCH_MS = 2500;

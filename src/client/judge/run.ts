@@ -1,5 +1,5 @@
-// Runs the histories of a shop: first the plain purchase, which measures how long a payment takes, then the restarts,
-// then the others, in parallel or, if they need the whole shop, alone.
+// Runs the histories of a shop after the plain purchase, in the order of `HISTORY_NAMES`: in parallel or, if they need
+// the whole shop, alone.
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { entryLine } from "../../core/explain/span.ts";
 import {
@@ -52,7 +52,7 @@ export type RunPlan = {
   readonly onJudged: (history: JudgedHistory) => void;
 };
 
-/** Maximum number of parallel histories. They mostly wait, and longer for a slow shop, so such a shop gets more of them. */
+/** Maximum number of parallel histories. They mostly wait, and longer for a slow shop, which therefore gets more. */
 const MAX_PARALLEL = 6;
 const MAX_PARALLEL_IF_SLOW = 10;
 const SLOW_MS = 800;
@@ -273,7 +273,7 @@ type PlayResult = NonNullable<JudgedHistory["evidence"]> & { readonly verdict: H
 
 const MAX_STORY_LINES = 16;
 
-/** The timeline of an order with the run's own deliveries: the last 16 lines. */
+/** The last lines of an order's timeline, with the run's own deliveries. */
 export async function storyOf(
   { call, world }: Pick<Bench, "call" | "world">,
   orderId: string,
