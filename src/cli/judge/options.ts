@@ -1,4 +1,4 @@
-// The options that describe a shop, for `checklist run` and `explore`: each field of the section `shop`, in kebab case.
+// The options that describe a shop, for `checklist run`, `explore` and `shop check`: the fields of the section `shop`.
 import type { Option } from "commander";
 import type { ShopDescription } from "../../client/judge/description.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";

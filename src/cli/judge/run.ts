@@ -45,13 +45,14 @@ import { findEndpointId, judgeReceivers } from "./webhooks.ts";
 import { output } from "../output/output.ts";
 import { isSame } from "../hints/search.ts";
 
-/** A run's default budget: its bounds in milliseconds, and its ratio to the time until the shop shows a payment. */
+/** The bounds of a run's default budget, in milliseconds. */
 const BUDGET_MS = { least: 180_000, most: 360_000 } as const;
+/** The ratio of the default budget to the time until the shop shows a payment. */
 const BUDGET_FACTOR = 240;
 const BUDGET_TEXT = `${durationText(BUDGET_MS.least)}, and up to ${durationText(BUDGET_MS.most)} for a slow shop`;
 /** Response time in milliseconds below which an endpoint gets the forged webhooks before the histories. */
 const QUICK_ANSWER_MS = 100;
-/** Maximum time after a payment for the late work of a shop, in milliseconds. */
+/** Maximum time that a run waits after the first payment for late work of the shop, in milliseconds. */
 const MAX_LATE_WORK_MS = 31_000;
 /** Maximum time of the lease in addition to the budget, in milliseconds. */
 const LEASE_MARGIN_MS = 30 * 60_000;
@@ -376,7 +377,7 @@ async function drillWebhooks(run: LeasedRun): Promise<readonly PartRecord[]> {
   return [{ part: "webhook", verdict, drillId, steps: results.flatMap(({ steps }) => steps), leftOutCount }];
 }
 
-/** The missing fields of the description without which something is not judged. */
+/** The fields that the description lacks, and without which something is not judged. */
 function missingFields(
   { description: { restart, serve }, shop, options }: Run,
   plainPurchase: PlainPurchase,

@@ -17,7 +17,7 @@ import type { ShopOptions } from "./options.ts";
 const COMMAND_FIELDS = ["create", "orderViewCommand", "serve", "restart"] as const;
 type CommandField = (typeof COMMAND_FIELDS)[number];
 
-/** Describes the shop. Refuses unconfirmed commands of the file if one of `usedCommands` (default: all) would run. */
+/** Describes the shop. The file's commands need a confirmation if one of `usedCommands` (default: all) would run. */
 export async function describeShop(
   context: Context,
   options: ShopOptions,

@@ -88,7 +88,7 @@ export async function resolveStore(
 ): Promise<ControlTarget> {
   if (text === undefined) return target;
   if (isUuid(text)) return { ...target, storeId: text.toLowerCase() };
-  // Only the control token may list stores; an administrator might not have that token.
+  // The admin token may not list stores, and an administrator might not have a token that may.
   const sandbox = target.send === undefined ? catchRefusal(() => findSandbox(context)).value : target;
   const { stores } =
     sandbox?.origin === target.origin
@@ -115,9 +115,9 @@ export async function findTarget(context: Context): Promise<ControlTarget | unde
 }
 
 /**
- * The sandbox named by the environment, otherwise the folder's sandbox; may wait for it (`awaitSandbox`). If both exist
- * and differ, prints a note that says which one the command uses (decision 64). Only the token of a store is ever sent
- * to another machine, and only to the address that came with it.
+ * The sandbox that a flag or the environment names, otherwise the folder's; may wait for it (`awaitSandbox`). If the
+ * environment's and the folder's sandbox differ, prints a note that says which one the command uses (decision 64). Only
+ * the token of a store is ever sent to another machine, and only to the address that came with it.
  */
 export async function sandboxTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
   const sandbox = await awaitSandbox(context, () => findSandbox(context, role));

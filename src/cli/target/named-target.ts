@@ -16,7 +16,7 @@ import { faultOfField } from "../../core/config/field.ts";
 
 /**
  * The surroundings with the service that `--target` names in the configuration (decision 85); its address, API key and
- * store belong together, and no other values are used. A flag overrides a variable: `--base-url` overrides
+ * store belong together, and only `--store` replaces one of them. A flag overrides a variable: `--base-url` overrides
  * CHECKOUT_TARGET, and `--target` overrides CHECKOUT_BASE_URL. Refuses two flags, and two variables.
  */
 export async function withNamedTarget({ world, around }: Context, name: string): Promise<Surroundings> {

@@ -45,8 +45,8 @@ export type ResolvedTarget = Readonly<ReturnType<typeof resolveTarget>>;
 
 /**
  * The target of a v1 command. The order of precedence of each value: flag, service in the configuration, environment,
- * `.checkout/`, default. An API key is never a flag; the folder's key is only for the folder's running sandbox (decision
- * 25). The sandbox of `checkout exec` needs nothing of the folder.
+ * `.checkout/`, default; timeout and retries: flag, environment, configuration, default. An API key is never a flag; the
+ * folder's key is only for the folder's running sandbox (decision 25). The sandbox of `checkout exec` needs no folder.
  */
 export function resolveTarget(context: Pick<Context, "world" | "around">) {
   const { world } = context;
@@ -190,7 +190,7 @@ export async function connectToService(context: Context): Promise<ServiceConnect
   return connection;
 }
 
-/** The context at the service that `--target` names; the configuration is loaded only if the option is given. */
+/** The context at the service that `--target` or its variable names; without one, no configuration is loaded. */
 export async function atNamedTarget(context: Context): Promise<Context> {
   const { target } = context.around.options;
   if (target === undefined) return context;

@@ -94,7 +94,7 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
   };
 }
 
-/** A service in the configuration replaces address, key, store and limits. */
+/** A service in the configuration replaces address, key and store, and the defaults of timeout and retries. */
 export type Surroundings = Readonly<ReturnType<typeof surroundingsOf>> & {
   readonly target?: TargetSection & { readonly name: string; readonly source: string };
 };
@@ -174,7 +174,7 @@ function parseAddress(address: ValueWithSource<string> | undefined): ValueWithSo
   // Other characters than these are not shown: the value may hold a password.
   const gotText = /^[\w.:/-]+$/.test(address.value) ? `; got ${printableLiteral(address.value)}` : "";
   const url = URL.parse(completeAddress(address.value) ?? "");
-  // Another machine gets the key only through TLS.
+  // The key is sent to that machine, so the suggested address uses TLS.
   if (url !== null && !isLoopback(url.hostname)) url.protocol = "https:";
   const correction =
     url === null ? "correct it" : `write ${url.origin}${url.pathname === "/" ? "/v1" : url.pathname}`;

@@ -162,7 +162,7 @@ export type Purchase = {
   readonly name: OrderName;
   /** The order_id that the shop is asked to use. */
   readonly cartId: string;
-  /** The kind of an order that the run creates. */
+  /** The kind of the checkout, if the run creates it. */
   readonly kind: CheckoutObject;
   checkouts: readonly ListedCheckout[];
   /** Checkouts that another system has created. */

@@ -14,7 +14,7 @@ function returnPage(page: string): string {
   return page.replaceAll(/(?:order_id=\{order_id\}|session_id=\{session_id\})&?/g, "").replace(/[?&]$/, "");
 }
 
-/** Completes an address; `flag`: the option that names it. */
+/** Completes an address; `flag`: its option or field, for messages. */
 type AddressOf = (flag: string, text: string) => string;
 
 /** Creates a shop from its description. Its commands get the variables `env`. */

@@ -43,7 +43,7 @@ const SCHEDULE_MS = DEFAULT_DELIVERY_SCHEDULE.reduce((sum, delayMs) => sum + del
 /** The clock and the ids for new events, and the store's dialect. */
 type EventsContext = { readonly world: Pick<World, "now" | "uuid">; readonly dialect?: Dialect | undefined };
 
-/** How the events of a step about a checkout are sent. */
+/** How a step's events about a checkout are sent. */
 export function eventVariant(
   variant: Extract<Step, { act: "tell" }>["alteration"],
   { world, dialect }: EventsContext,

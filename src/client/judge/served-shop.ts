@@ -84,7 +84,7 @@ export async function startShop(
     /** The address for webhooks: the shop's own or, if a delivery is to kill the shop, the address of a proxy. */
     receiverUrl: killProxy === undefined ? url : `http://127.0.0.1:${killProxy.port}${receiverPath}`,
     restart,
-    /** Whether the shop did not listen again after it was killed. */
+    /** Whether a restart of the shop has failed. */
     isDown: () => isDown,
     endings,
     restartIfEnded: () => runInTurn(async () => (shop.hasEnded() ? startAgain() : undefined)),

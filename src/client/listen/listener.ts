@@ -274,7 +274,7 @@ async function handle(context: Context, delivery: ReceivedDelivery): Promise<Lis
   return { ...result, isReplay: isRepeated };
 }
 
-/** Reports a delivery immediately or, if another attempt follows, after asking the sandbox for the time of that attempt. */
+/** Reports a delivery immediately or, if its answer is a failure, after asking the sandbox for the next attempt. */
 async function answerAndReport(
   context: Context,
   receivedDelivery: ReceivedDelivery,
