@@ -1,6 +1,5 @@
-// The defaults of --timeout and --retries are in client/api/retry.ts, those of the client's other settings in
-// cli/target/resolve.ts, and those of `sandbox start` in cli/sandbox/serving-options.ts. `toSetting` gives an option its
-// variable.
+// The defaults of --timeout and --retries are in client/api/retry.ts, and those of `sandbox start` in
+// core/config/settings.ts. `toSetting` gives an option its variable.
 import type { Command, Option } from "commander";
 import { refuseUsage } from "./problem.ts";
 

@@ -63,7 +63,7 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
   const stop = new Promise<void>((resolve) => void world.onStop(() => resolve()));
   const folder = options.ephemeral === true ? undefined : context.around.folder();
   const settings = unwrap(await settingsWithConfig(context, options));
-  // A terminal gets short ids, which fit 80 columns and which commands accept.
+  // A terminal gets short ids, which keep the lines short and which commands accept.
   const idOptions = isTerminal(world.stderr) ? { formatId: shortId } : {};
   const outcome = await serveSandbox(context, settings, {
     location: { folder, log: world.stderr, ...idOptions },
