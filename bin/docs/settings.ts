@@ -6,7 +6,7 @@ import { camelCase, snakeCase } from "../../src/core/text.ts";
 import type { MappedCommand, MappedOption } from "../../src/core/help/map.ts";
 import { code, page, prose, table, wrap } from "./markdown.ts";
 
-/** Variables that this program sets for the programs that it starts. */
+/** Variables of started programs that the page leaves out. */
 const OWN_VARIABLES: ReadonlySet<string> = new Set(["CHECKOUT_ORDER_ID", "CHECKOUT_DETACHED_LOG"]);
 
 type Setting = { readonly variable: string; readonly option: MappedOption };

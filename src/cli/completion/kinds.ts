@@ -4,7 +4,7 @@ import type { Option } from "commander";
 
 export type Completion = { readonly value: string; readonly description: string };
 
-/** A kind of value in the sandbox that people type. Other ids are copied from a list. */
+/** A kind of value in the sandbox that users type. They copy other ids from a list. */
 export type ValueKind = "checkout" | "orderId" | "endpoint" | "fault" | "store" | "snapshot";
 
 const ARGUMENT_KINDS: ReadonlyMap<string, ValueKind> = new Map([

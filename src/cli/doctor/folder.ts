@@ -21,8 +21,9 @@ import { optionWithSource } from "../target/surroundings.ts";
 import { CLOCK_TOLERANCE_MS, folderCheck, type Check, type CheckSubjects, type Finding } from "./subjects.ts";
 
 const MIB = 1024 * 1024;
-/** Free space in bytes below which a day of tests can fill the disk. Below `MIN_SPACE_BYTES`, a start can fill it. */
+/** Free space in bytes below which a day of tests can fill the disk. */
 const LOW_SPACE_BYTES = 200 * MIB;
+/** Free space in bytes below which a start can fill the disk. */
 const MIN_SPACE_BYTES = 4 * MIB;
 /** File systems that are shared with other machines. SQLite's locks do not work on them. */
 const SHARED_FILE_SYSTEMS = new Set(["nfs", "cifs", "smb2", "9p"]);

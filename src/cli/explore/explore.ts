@@ -1,4 +1,4 @@
-// `checkout explore`: selects the sandbox and the shop to explore. The search: client/judge/.
+// `checkout explore`: selects the sandbox and the shop to explore. The search: client/judge/search/.
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { ShopDescription } from "../../client/judge/description.ts";
 import { runSearch, SEARCH_DEFAULTS, type ExplorationResult } from "../../client/judge/search/search.ts";

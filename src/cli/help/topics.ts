@@ -4,7 +4,7 @@ import { formatMarkdown } from "./markdown.ts";
 import { TOPIC_SUMMARIES, type HelpTopic } from "./topic-names.ts";
 import { output } from "../output/output.ts";
 
-/** The page of each topic, and its section if the page has other subjects. */
+/** The page of each topic. `heading`: the only section of the page that is shown. */
 const PAGES = {
   idempotency: {
     load: () => import("../../../docs/orders.md?raw"),

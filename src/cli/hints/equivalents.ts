@@ -253,7 +253,7 @@ const EQUIVALENTS = {
     "resend | retry": ["replay"],
     redeliver: ["retry"],
   },
-  /** Programs that people type after `run`. */
+  /** Programs that users type after `run`. */
   programs:
     "npm npx pnpm yarn bun node deno jest vitest playwright python python3 pytest php go java mvn gradle dotnet make sh bash",
   /** The last words of the commands that remove or end something. */

@@ -17,7 +17,7 @@ type Case = {
 };
 
 type Suite = {
-  /** The command: `checkout checklist`. */
+  /** The command, such as `checkout checklist`. */
   readonly name: string;
   /** In ISO 8601. */
   readonly timestamp?: string;
