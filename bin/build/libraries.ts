@@ -27,7 +27,6 @@ const TESTING_TYPES: TypeFiles = [
   "testing/explore/types",
   "testing/testing",
 ];
-/** The test runners for which the kit has fixtures. */
 const FIXTURES = ["vitest", "jest", "node", "playwright"] as const;
 /** The modules of test runners that fixtures import; they are not bundled. */
 const RUNNERS = ["vitest", "@jest/globals"];

@@ -27,7 +27,6 @@ export const IMAGE_LAYOUT = join(UNPACKED_FOLDER, "image");
 
 const { name: program, version } = packageJson;
 
-/** The version that is released. */
 export const VERSION: string = version;
 
 /**

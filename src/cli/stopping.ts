@@ -9,7 +9,6 @@ export function abortOnStop({ onStop }: Pick<World, "onStop">): AbortController 
   return Object.assign(controller, { [Symbol.dispose]: unsubscribe });
 }
 
-/** Resolves when a signal is aborted. */
 export function awaitAbort(signal: AbortSignal): Promise<"stopped"> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve("stopped");
@@ -28,7 +27,6 @@ export async function awaitStop(
   await Promise.race([stopPromise, stopRequest, lossFailure]);
 }
 
-/** Waits for the end of work, but not longer than a maximum time. */
 export async function waitAtMost(
   { after }: Pick<World, "after">,
   milliseconds: number,

@@ -118,7 +118,6 @@ export function tryImage(root: string, { folder, executable }: ImageTrial): stri
 
 type ImageTrial = { readonly folder: string; readonly executable: string };
 
-/** Installs an executable in a root folder. */
 function install(root: string, executable: string): void {
   copyFileSync(executable, join(root, "usr/bin/checkout"));
   chmodSync(join(root, "usr/bin/checkout"), 0o755);
