@@ -123,12 +123,16 @@ test("a shop that processes final events a second after its answer passes", asyn
   expect(await judge(LaterEnds, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
+/** Each attempt after the first has an order_id of its own, which no event finds. */
+class LosesAttempts extends CarefulShop {
+  override create(orderId: string, key: string): ReturnType<CarefulShop["create"]> {
+    const [attempt = "1"] = /\d+$/.exec(key) ?? [];
+    return super.create(attempt === "1" ? orderId : `${orderId}-${attempt}`, key);
+  }
+}
+
 test("a shop whose second attempt uses a new order_id passes", async () => {
-  class NumberedAttempts extends CarefulShop {
-    override create(orderId: string, key: string): ReturnType<CarefulShop["create"]> {
-      const [attempt = "1"] = /\d+$/.exec(key) ?? [];
-      return super.create(attempt === "1" ? orderId : `${orderId}-${attempt}`, key);
-    }
+  class NumberedAttempts extends LosesAttempts {
     override take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
       const { order_id: orderId } = event.data;
       const cart = this.orders.has(orderId) ? orderId : orderId.replace(/-\d+$/, "");
@@ -136,6 +140,19 @@ test("a shop whose second attempt uses a new order_id passes", async () => {
     }
   }
   expect(await judge(NumberedAttempts, Object.keys(MISTAKES))).toEqual(HELD);
+});
+
+test("a shop that loses payments of attempts with their own order_id fails, whether or not its answer names the checkout", async () => {
+  class NamesNothing extends LosesAttempts {
+    override async buy(orderId: string): Promise<string | undefined> {
+      return (await super.buy(orderId)) && "thank you";
+    }
+  }
+  for (const Shop of [LosesAttempts, NamesNothing])
+    expect((await judge(Shop, ["second_failed", "second_cancelled"])).findings).toEqual([
+      "second_failed: booked_when_paid",
+      "second_cancelled: booked_when_paid",
+    ]);
 });
 
 test("a shop that appends a suffix to the order_id passes, although its newest order_id leaves no room for it", async () => {

@@ -88,6 +88,8 @@ export type Bench = {
     readonly secretPlaces: Set<SecretPlace>;
     /** The `cartId` of each checkout, by the checkout's id. */
     readonly cartIds: Map<string, string>;
+    /** The `cartId` of all purchases of histories. */
+    readonly drawnIds: Set<string>;
     viewError?: unknown;
     /** Whether the shop led a customer back to an ended checkout, and has created no second checkout for any order since. */
     sellsOnce?: boolean;
@@ -143,7 +145,12 @@ type ListedCheckout = AnswerOf<"listCheckouts">["checkouts"][number];
 export function createBench(
   givenParts: Pick<Bench, "world" | "target" | "call" | "shop" | "newId" | "signal"> & Partial<Bench>,
 ): Bench {
-  const notes = { secretPlaces: new Set<SecretPlace>(), cartIds: new Map(), events: new Map() };
+  const notes = {
+    secretPlaces: new Set<SecretPlace>(),
+    cartIds: new Map(),
+    drawnIds: new Set<string>(),
+    events: new Map(),
+  };
   // No plain purchase measures a searched shop; a running shop uses the given order_id.
   const recording = { ...NO_RECORDING, hasSameId: givenParts.search?.isOwn === false };
   return { leaseId: "", recording, runExclusive: createQueue(), notes, ...givenParts };
@@ -270,12 +277,13 @@ export async function createOrders(
     Promise.all(Array.from({ length: times }, () => runCreate(bench, create, purchase)));
   if (recording.hasSameId && (!isAlone || search !== undefined)) {
     const runs = await runAll();
-    return addCheckouts(bench, purchase, { runs, checkouts: await listOrders(call, { orderId: cartId }) });
+    const checkouts = await listOrders(call, { orderId: cartId });
+    const attempts = purchase.createCount === 1 ? [] : await listAttempts(bench, purchase, runs);
+    return addCheckouts(bench, purchase, { runs, checkouts: mergeLists(checkouts, attempts) });
   }
   if (recording.namesCheckout && !isAlone) {
     const runs = await runAll();
-    const lists = await Promise.all([...new Set(runs.flatMap(idsIn))].map((q) => listOrders(call, { q })));
-    return addCheckouts(bench, purchase, { runs, checkouts: lists.flat() });
+    return addCheckouts(bench, purchase, { runs, checkouts: await listNamed(call, runs) });
   }
   return bench.runExclusive(async () => {
     const knownIds = new Set((await listOrders(call, {})).map(({ id }) => id));
@@ -288,6 +296,29 @@ export async function createOrders(
     const newCheckouts = checkouts.filter(({ id }) => areOwn || oldIds.has(id) || !knownIds.has(id));
     return addCheckouts(bench, purchase, { runs, checkouts: newCheckouts });
   });
+}
+
+/** The checkouts whose ids are in the shop's answers. */
+async function listNamed(
+  call: CallOperation,
+  runs: readonly CreateRun[],
+): Promise<readonly ListedCheckout[]> {
+  const lists = await Promise.all([...new Set(runs.flatMap(idsIn))].map((q) => listOrders(call, { q })));
+  return lists.flat();
+}
+
+/** The new checkouts of a later attempt whose order_id, such as 1001-2, contains the first, or which an answer names. */
+async function listAttempts(
+  { call, search, notes: { cartIds, drawnIds } }: Bench,
+  { cartId }: Purchase,
+  runs: readonly CreateRun[],
+): Promise<readonly ListedCheckout[]> {
+  if (search !== undefined) return [];
+  const similarCheckouts = await listOrders(call, { q: cartId });
+  const isAttempt = ({ orderId }: ListedCheckout): boolean =>
+    orderId.includes(cartId) && !drawnIds.has(orderId);
+  const attempts = [...(await listNamed(call, runs)), ...similarCheckouts.filter(isAttempt)];
+  return attempts.filter(({ id }) => !cartIds.has(id));
 }
 
 /** Adds found checkouts to a purchase, and notes whether the shop answered with the checkout of another purchase. */

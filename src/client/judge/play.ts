@@ -52,7 +52,9 @@ export function ordersOf(
 ): readonly Purchase[] {
   const id = bench.newId();
   const ids = neighbourKind === undefined ? [id] : neighbourIds(id, neighbourKind);
-  return ORDER_NAMES.map((name, index) => createPurchase(ids[index] ?? bench.newId(), kind, name));
+  const purchases = ORDER_NAMES.map((name, index) => createPurchase(ids[index] ?? bench.newId(), kind, name));
+  for (const { cartId } of purchases) bench.notes.drawnIds.add(cartId);
+  return purchases;
 }
 
 /** Plays all steps of a history, and removes its faults in any case. Throws NoOrder if the shop created no order. */
