@@ -240,11 +240,13 @@ test("the decimals of an amount in a view are read by the currency of the order"
   const amountIn = (currency: string, sum: string | number) =>
     parseView(JSON.stringify({ paid: true, sum }), { paidWhen: undefined, amount: "sum", currency })
       ?.amountMinor;
-  expect(["500.00", "500", 500, "1999.00"].map((sum) => amountIn("JPY", sum))).toEqual([500, 500, 500, 1999]);
+  expect(["500.00", "500", 500, "1999.00", "12,800", "1 234 567"].map((sum) => amountIn("JPY", sum))).toEqual(
+    [500, 500, 500, 1999, 12_800, 1_234_567],
+  );
   expect(["19.99", "1.999", "1,234.500", 19.99].map((sum) => amountIn("KWD", sum))).toEqual([
     19_990, 1999, 1_234_500, 19_990,
   ]);
-  expect(["19.99", "1.999"].map((sum) => amountIn("EUR", sum))).toEqual([1999, 1.999]);
+  expect(["19.99", "1.999", "12,80,0"].map((sum) => amountIn("EUR", sum))).toEqual([1999, 1999, Number.NaN]);
 });
 
 test("writing the shop section keeps the rest of the file, and patterns and settle times are checked", () => {

@@ -215,7 +215,7 @@ function judgeLook(
     return {
       invariant: "right_amount",
       expected: factOf("amount", String(truth.amountMinor)),
-      got: shownFact,
+      got: factOf("shows_amount", String(amountMinor), String(truth.amountMinor), got),
       cause: amountCause(log?.deliveries ?? []),
     };
   return undefined;

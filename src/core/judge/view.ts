@@ -57,7 +57,9 @@ function valueAt(fieldOrPattern: string, text: string, json: unknown): unknown {
 }
 
 /** An amount with decimals, such as 19.99 or 1.234,50; the group: its decimals. */
-const DECIMAL_AMOUNT = /^\d[\d.,' ]*[.,](\d{2,4})$/;
+const DECIMAL_AMOUNT = /^\d[\d.,'\s]*[.,](\d{2,4})$/;
+/** A whole amount with separated thousands, such as 12,800. */
+const GROUPED_AMOUNT = /^\d{1,3}(?:[.,'\s]\d{3})+$/;
 
 /** The amount in a field or a pattern that the merchant has named, in minor units. */
 function amountAt(
@@ -72,12 +74,13 @@ function amountAt(
   const places = currencyDecimals(currency) ?? 2;
   const writtenValue =
     typeof value === "number" && !Number.isInteger(value) ? value.toFixed(Math.max(2, places)) : value;
-  const match = typeof writtenValue === "string" ? DECIMAL_AMOUNT.exec(writtenValue.trim()) : null;
-  const decimalCount = match?.[1]?.length ?? 0;
+  if (typeof writtenValue !== "string") return numberAt(fieldOrPattern, text, json);
+  const amountText = writtenValue.trim();
+  const digits = Number(amountText.replaceAll(/\D/g, ""));
+  const decimalCount = DECIMAL_AMOUNT.exec(amountText)?.[1]?.length ?? 0;
   // Three digits after a separator are decimals only if the currency has three.
-  if (match === null || (decimalCount !== 2 && decimalCount !== places))
-    return numberAt(fieldOrPattern, text, json);
-  const digits = Number(match[0].replaceAll(/\D/g, ""));
+  if (decimalCount === 0 || (decimalCount !== 2 && decimalCount !== places))
+    return GROUPED_AMOUNT.test(amountText) ? digits : numberAt(fieldOrPattern, text, json);
   return decimalCount > places
     ? digits / 10 ** (decimalCount - places)
     : digits * 10 ** (places - decimalCount);
