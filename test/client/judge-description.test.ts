@@ -32,11 +32,13 @@ async function judge({
   section,
   options = [],
   env = {},
+  part = ["duplicates"],
 }: {
   readonly kind?: ShopKind;
   readonly section?: object;
   readonly options?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  readonly part?: readonly string[];
 }) {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = describedShop(site, kind);
@@ -45,7 +47,7 @@ async function judge({
   if (section !== undefined)
     writeFileSync(join(harness.cwd, "checkout.config.json"), JSON.stringify({ shop: section }));
   else if (kind.polls !== true) await site.addEndpoint(`${SHOP}/hooks`);
-  const line = ["checklist", "run", "duplicates", ...options];
+  const line = ["checklist", "run", ...part, ...options];
   const { code, stdout, stderr } = await harness.run(line, { env });
   const report = JSON.parse(stdout === "" ? "{}" : stdout) as Report;
   const findings = [...(report.broken ?? []), ...(report.not_judged ?? [])].filter(
@@ -77,6 +79,26 @@ test("a shop in checkout.config.json is served on the port in PORT, sells throug
   const recorded = await harness.run(["checklist", "--json"]);
   const page = await harness.run(["requests", "list", "--json"]);
   expect([stdout, stderr, recorded.stdout, page.stdout].filter((text) => text.includes(COOKIE))).toEqual([]);
+});
+
+test("a shop that leads a customer to an earlier open order in place of the new one fails", async () => {
+  const section = {
+    serve: "serve",
+    endpoint: "/hooks",
+    create: { post: "/buy", form: { cart: "{order_id}" } },
+    order_view: "/orders/{order_id}",
+    paid_when: '"paid"',
+    return_url: "/thanks",
+  };
+  const run = (kind: ShopKind) => {
+    const only = ["--only", "return_one_browser", "--trust-config", ...PATIENT];
+    return judge({ kind, section, options: only, part: [] });
+  };
+  const [right, wrong] = [await run({}), await run({ keepsOpenOrder: true })];
+  expect([right.findings, wrong.findings]).toEqual([
+    [],
+    [expect.objectContaining({ history: "return_one_browser", invariant: "one_order" })],
+  ]);
 });
 
 test("the cookie can come from a file, never from the command line, and without it no payment is judged", async () => {

@@ -23,6 +23,8 @@ export type ShopKind = {
   readonly dialect?: Dialect;
   /** Whether the shop has no endpoint, and asks the API about the payment when its view is opened. */
   readonly polls?: true;
+  /** Whether a customer with an open order, kept in a cookie, is led to it in place of the order that he buys. */
+  readonly keepsOpenOrder?: true;
 };
 
 const OK: HttpResponse = { status: 200, headers: {}, body: "" };
@@ -35,7 +37,16 @@ const NOT_FOUND: HttpResponse = { status: 404, headers: {}, body: "" };
  */
 export function describedShop(
   { harness, sandbox, retrieve }: Pick<Site, "harness" | "sandbox" | "retrieve">,
-  { cookie, orderIdOf = (cartId) => cartId, late = 0, jobMs = 0, books = 1, dialect, polls }: ShopKind = {},
+  {
+    cookie,
+    orderIdOf = (cartId) => cartId,
+    late = 0,
+    jobMs = 0,
+    books = 1,
+    dialect,
+    polls,
+    keepsOpenOrder,
+  }: ShopKind = {},
 ) {
   const orders = new Map<string, { id: string; status: string; times: number; amount: number }>();
   const seen = new Set<string>();
@@ -80,9 +91,10 @@ export function describedShop(
     return OK;
   };
 
-  const isSignedIn = ({ rawHeaders }: HttpRequest): boolean =>
-    cookie === undefined ||
-    rawHeaders.some((value, at) => value === cookie && rawHeaders[at - 1] === "Cookie");
+  const headerOf = ({ rawHeaders }: HttpRequest, name: string): string =>
+    rawHeaders[rawHeaders.indexOf(name) + 1] ?? "";
+  const isSignedIn = (request: HttpRequest): boolean =>
+    cookie === undefined || headerOf(request, "Cookie").split("; ").includes(cookie);
 
   const answer = async (request: HttpRequest): Promise<HttpResponse> => {
     requests.push(request);
@@ -91,9 +103,14 @@ export function describedShop(
     if (!isSignedIn(request)) return { status: 302, headers: { Location: "/login" }, body: "" };
     if (pathname === "/buy" && request.method === "POST") {
       const form = new URLSearchParams(Buffer.from(request.body).toString("utf8"));
+      const keptId = /open=([^;]+)/.exec(headerOf(request, "Cookie"))?.[1] ?? "";
+      const keptOrder = keepsOpenOrder === true ? orders.get(keptId) : undefined;
+      if (keptOrder?.status === "open")
+        return { status: 303, headers: { Location: `/orders/${keptId}?session=${keptOrder.id}` }, body: "" };
       const orderId = await buy(form.get("cart") ?? "").catch(() => undefined);
       if (orderId === undefined) return { ...OK, status: 502 };
-      return { status: 303, headers: { Location: `/orders/${orderId}` }, body: "" };
+      const headers = { Location: `/orders/${orderId}`, "Set-Cookie": `open=${orderId}` };
+      return { status: 303, headers, body: "" };
     }
     if (pathname === "/thanks") {
       const order = orders.get(searchParams.get("order_id") ?? "");

@@ -209,8 +209,15 @@ const UUID_PATTERN = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 export function createPurchase(
   cartId: string,
-  kind: CheckoutObject = "order",
-  name: OrderName = "a",
+  {
+    kind = "order",
+    name = "a",
+    cookies = createCookieJar(),
+  }: {
+    readonly kind?: CheckoutObject | undefined;
+    readonly name?: OrderName;
+    readonly cookies?: CookieJar | undefined;
+  } = {},
 ): Purchase {
   return {
     name,
@@ -223,7 +230,7 @@ export function createPurchase(
     createCount: 0,
     openEvents: [],
     ownDeliveries: [],
-    cookies: createCookieJar(),
+    cookies,
   };
 }
 

@@ -64,7 +64,7 @@ export async function wasRefused({ call }: Bench, startedAt: number): Promise<bo
 
 async function purchaseOnce(bench: Bench, onSlow: () => void) {
   const { shop } = bench;
-  const purchase = createPurchase(bench.newId(), shop.kinds?.[0]);
+  const purchase = createPurchase(bench.newId(), { kind: shop.kinds?.[0] });
   const facts: Observation[] = [...dialectFacts(bench, true)];
   const finish = (recording: Recording, paidAt: number, verdict?: HistoryVerdict) => ({
     verdict: verdict ?? judgeHistory(bench.dialect === undefined ? PLAIN_HISTORY : {}, facts, shop.settleMs),

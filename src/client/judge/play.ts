@@ -15,6 +15,7 @@ import {
   type Step,
 } from "../../core/judge/step.ts";
 import { poll } from "../poll.ts";
+import { createCookieJar } from "./cookies.ts";
 import { lastCheckout, createPurchase, ownCheckouts, refresh, type Bench, type Purchase } from "./bench.ts";
 import { buy, createElsewhere, hasNewOrderId } from "./buy.ts";
 import { expectedOrderId, purchaseOf, removeFaults, setFaults, type Play } from "./faults.ts";
@@ -47,12 +48,15 @@ const PAGE_LIMIT = 1000;
 /** The orders of a history; their order_ids may resemble each other. */
 export function ordersOf(
   bench: Bench,
-  { neighbourKind }: Pick<History, "neighbourKind">,
+  { neighbourKind, isOneBrowser }: Pick<History, "neighbourKind" | "isOneBrowser">,
   kind: CheckoutObject,
 ): readonly Purchase[] {
   const id = bench.newId();
   const ids = neighbourKind === undefined ? [id] : neighbourIds(id, neighbourKind);
-  const purchases = ORDER_NAMES.map((name, index) => createPurchase(ids[index] ?? bench.newId(), kind, name));
+  const cookies = isOneBrowser === true ? createCookieJar() : undefined;
+  const purchases = ORDER_NAMES.map((name, index) =>
+    createPurchase(ids[index] ?? bench.newId(), { kind, name, cookies }),
+  );
   for (const { cartId } of purchases) bench.notes.drawnIds.add(cartId);
   return purchases;
 }

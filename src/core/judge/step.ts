@@ -135,6 +135,8 @@ export type History = {
   readonly needs?: readonly Need[];
   /** How the neighbours' order_ids resemble the subject's order_id. */
   readonly neighbourKind?: NeighbourKind;
+  /** Whether one customer buys all orders in one browser. Default: each order has its own customer. */
+  readonly isOneBrowser?: true;
   /** Whether no other history may run at the same time. */
   readonly isAlone?: true;
   /** Whether `--quick` omits the history. */

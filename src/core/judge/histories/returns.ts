@@ -147,6 +147,12 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
     ],
     causes: MIXED_SESSION_CAUSES,
   },
+  return_one_browser: {
+    title: ["two orders of one customer, in one browser", "同一客户在同一浏览器中的两个订单"],
+    isOneBrowser: true,
+    steps: [NEW_ORDER, on("b", NEW_ORDER, PAY, VISIT), LOOK, on("b", TELL, LOOK), VISIT, PAYMENT],
+    causes: { ...MIXED_SESSION_CAUSES, one_order: "shares_order" },
+  },
   return_longer_session: {
     needs: ["setsIds"],
     title: ["return with the session of a longer order_id", "使用订单号更长的订单的会话返回"],
