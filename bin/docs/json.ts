@@ -7,9 +7,10 @@ import { code, page, table, wrap } from "./markdown.ts";
 export function jsonPage(): string {
   return page("Results as JSON", [
     wrap(
-      "With `--json` a command prints its result as one line of JSON, and nothing else on stdout. Names are in " +
-        "snake_case, times are ISO 8601 in UTC, and a field that does not apply is null or missing. An error is one " +
-        "line on stderr, of the kind `error`, and the exit code is not 0. In a shell or a CI job, `jq` reads a field:",
+      "With `--json` a command prints its result as one line of JSON, or as one line for each item of a stream such " +
+        "as `listen` or `sandbox logs`, and nothing else on stdout. Names are in snake_case, times are ISO 8601 in " +
+        "UTC, and a field that does not apply is null or missing. An error is one line on stderr, of the kind " +
+        "`error`, and the exit code is not 0. In a shell or a CI job, `jq` reads a field:",
     ),
     SAMPLE,
     wrap(
