@@ -9,7 +9,7 @@ import { retrieveTarget, runRounds, WARM_UP, type Subject } from "./throughput.t
 
 const CHECKOUTS = 1_000_000;
 const ROWS_PER_TRANSACTION = 50_000;
-/** Maximum age of the checkouts: three weeks, so that the service does not delete them as old. */
+/** Maximum age of the checkouts: three weeks, so that their idempotency keys, valid for 30 days, are still valid. */
 const OLDEST_MS = 21 * 24 * 3_600_000;
 const LIFETIME_MS = 3_600_000;
 /** Number of ids to retrieve, sampled from the whole file. */

@@ -11,7 +11,7 @@ import { PROGRAM } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const ROUNDS = size(6, 200);
-/** Maximum time from the start to a kill, so that kills come before, during and after the command. */
+/** Maximum time from the start to a kill, so that kills come before and during the command. */
 const KILL_WITHIN_MS = 400;
 const { processStartTime } = REAL;
 

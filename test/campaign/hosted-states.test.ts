@@ -135,7 +135,6 @@ async function startDamaged({ folder, ready, posts }: KilledState, { part: name,
   return { isServed: true, found: isSame ? undefined : `served ${JSON.stringify(got)}` };
 }
 
-/** Returns the report of doctor about a folder; doctor recreates a missing admin.json. */
 async function doctor(folder: string): Promise<string> {
   const { stdout, stderr } = await runHere(["doctor", "--dir", folder], { cwd: tempFolder() });
   return stdout + stderr;

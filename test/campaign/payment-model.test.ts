@@ -268,7 +268,7 @@ async function actInOrder(
   return answers;
 }
 
-/** Takes an action of a payer: with a form of the page, or over the control API. */
+/** Takes an action of a payer: with a form of the page, by closing the wallet, or over the control API. */
 async function perform(site: Site, id: string, act: Act): Promise<FullAnswer> {
   if (act.kind === "pay") return control(site, `/checkouts/${id}/pay`, { outcome: act.outcome });
   if (act.kind === "walk_away") return visit(site, `/pay/${id}/wallet/${act.attempt}/closed`);

@@ -37,7 +37,7 @@ const STEPS: readonly (readonly string[])[] = launchSteps();
 const NO_ORDER = '"code":"no_order_created"';
 const READY: Launch = { code: 0, verdict: "ready", open: [], causes: [] };
 
-/** For each item that a single part of a checklist run judges: that part. */
+/** The part of a checklist run that judges each item, for items that one part judges alone. */
 const PARTS: Partial<Record<ItemName, string>> = {
   idempotency_replay: "idempotency",
   return_origins: "browser-return",

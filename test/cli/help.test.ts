@@ -104,7 +104,7 @@ test("the map of one command has only that command and its group, and the whole 
     ...Array.from(text.matchAll(/findProxyVariable\(env, "(\w+)"/g), ([, name = ""]) => name),
   ];
   expect(read).toContain("XDG_CONFIG_HOME");
-  // Two are prefixes of variable names, and CHECKOUT_END is a delimiter.
+  // CHECKOUT_SANDBOX and CHECKOUT_LISTEN are prefixes of variable names, and CHECKOUT_END is a delimiter.
   const others = new Set(["CHECKOUT_SANDBOX", "CHECKOUT_LISTEN", "CHECKOUT_END"]);
   expect([...new Set(read)].filter((name) => !names.has(name) && !others.has(name))).toEqual([]);
 });

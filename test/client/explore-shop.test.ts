@@ -95,7 +95,10 @@ test("the table of broken shops has a row for every shop that a kill breaks", ()
   expect(Object.keys(KILLED_SHOPS)).toEqual(Object.keys(FINDINGS.exploreKilled));
 });
 
-/** A running shop in the running sandbox's store; `left` reads the faults, and whether the clock is frozen or was moved. */
+/**
+ * A running shop in the running sandbox's store. `left` reads the faults, whether the clock is frozen, and whether it
+ * shows the real time.
+ */
 async function runningShop(name: string, events = "*") {
   const harness = createHarness();
   const { ready } = await harness.start();

@@ -28,7 +28,7 @@ function parsed(file: Dialect): Dialect {
   return read.value;
 }
 
-/** The README's receiver, with the dialect of its service. */
+/** A receiver that verifies events in a dialect, as docs/verifying.md shows. */
 const reading =
   (dialect: Dialect) =>
   ({ rawBody, rawHeaders: headers, secret: secrets, now }: Incoming): number =>

@@ -207,7 +207,7 @@ const ROWS: readonly Row[] = [
     "2 return origins are registered",
     CHECK,
   ],
-  // The host of an origin does not matter before a customer has returned to it.
+  // Whether all origins are local matters only after the drill of returns has passed.
   [
     "return_origins",
     { returnOrigins: [{ origin: "http://localhost:3000", createdAt: NOW }], browserReturnDrill: null },

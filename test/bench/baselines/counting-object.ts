@@ -17,7 +17,7 @@ type Cursor = ReturnType<Sql["exec"]> & { readonly rowsWritten: number };
 /** The number of rows written, by the text of the statement. */
 type Count = Map<string, number>;
 
-/** Counts the rows that statements write: once when a statement has begun, and again when all its rows are read. */
+/** Adds up the rows that statements write: when a statement has begun, and the increase when all its rows are read. */
 function countRows({ storage }: ObjectState, count: Count): void {
   const { sql } = storage;
   const begin = sql.exec.bind(sql);
