@@ -151,7 +151,7 @@ async function addEndpoints(
   return added;
 }
 
-/** Creates and pays checkouts until the kill; in a third of the cycles the clock moves, so that retries are interrupted too. */
+/** Creates and pays checkouts until the kill; in a third of the cycles the clock moves, to interrupt retries too. */
 async function tradeAndKill(
   shop: Shop,
   options: {

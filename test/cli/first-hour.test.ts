@@ -1005,7 +1005,7 @@ test("a create that returns another order than the journal has is reported", asy
   expect(other.stderr).toMatch(new RegExp(`another order for this, ${idOf(first)}; .* ${idOf(other)}\n`));
 });
 
-/** Matches the line of a sign-in link, which is never wrapped, although its random bits make it longer than 80 columns. */
+/** Matches the line of a sign-in link, which is never wrapped, although the link is longer than 80 columns. */
 const LINK_ALONE = /^ {2}Portal {10}http:\/\/\S+$/;
 
 test("no line of the banner is over 80 columns, except for links", async () => {

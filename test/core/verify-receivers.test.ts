@@ -11,7 +11,7 @@ import { verifyWebhook } from "../../src/webhooks.ts";
 const secrets = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";
 const BODY = createTestEvent({ id: "e1", storeId: "Größe" }, Date.UTC(2026, 0, 1)).body;
 
-/** The receiver of the README for node:http. */
+/** A receiver for node:http. */
 function plainReceiver(): Server {
   return createServer((incoming, response) => {
     void (async () => {
@@ -27,7 +27,7 @@ function plainReceiver(): Server {
   }).listen(0, "127.0.0.1");
 }
 
-/** The receiver of the README for Hono. */
+/** The receiver of docs/verifying.md for Hono. */
 function honoReceiver(): Server {
   const app = new Hono();
   app.post("/hooks", async (c) => {
@@ -38,7 +38,7 @@ function honoReceiver(): Server {
   return serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }) as Server;
 }
 
-/** The receiver of the README for a route handler of Next.js: a function from Request to Response. */
+/** The receiver of docs/verifying.md for Next.js: a function from Request to Response. */
 async function POST(incoming: Request): Promise<Response> {
   const rawBody = new Uint8Array(await incoming.arrayBuffer());
   const verdict = verifyWebhook({ rawBody, headers: incoming.headers, secrets });

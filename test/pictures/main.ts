@@ -1,5 +1,5 @@
 /**
- * Makes the pictures of README.md, from the real program in a real Chromium: `npm run pictures`. The store's clock
+ * Makes the pictures of the documents, from the real program in a real Chromium: `npm run pictures`. The store's clock
  * begins at the same moment in every run; ids differ between runs.
  */
 import { spawn, type ChildProcess } from "node:child_process";
