@@ -27,7 +27,7 @@ const MAX_HEAD_LINES = 3;
 /** Packages with which tests start processes. */
 const PROCESS_PACKAGES = new Set(["node:child_process", "node:cluster", "playwright-core"]);
 
-/** The allowed imports of each folder: other folders of ours, and packages (ARCHITECTURE.md has the same table). */
+/** The allowed imports of each folder: other folders of src, and packages, which are also in ARCHITECTURE.md. */
 const LAYERS: Readonly<
   Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>
 > = {
@@ -95,7 +95,7 @@ const LAYERS: Readonly<
   },
   "world.ts": { folders: ["core"], packages: ["node:stream"] },
   "version.ts": { folders: [], packages: [] },
-  // Code that merchants import: it runs in their program, not in ours.
+  // Code that merchants import: it runs in their program.
   "webhooks.ts": { folders: ["core"], packages: [] },
   world: {
     folders: ["web", "core", "world.ts"],
@@ -160,7 +160,7 @@ const PACKAGED: readonly string[] = [
   ...["vitest", "jest", "node", "playwright"].map((runner) => `testing/fixtures/${runner}.ts`),
 ];
 
-/** Files with a pattern that may match a sentence of ours by accident. */
+/** Files with a pattern that may match a sentence of the program by accident. */
 const READS_SENTENCES: ReadonlySet<string> = new Set([
   // Logs of older versions have only the message.
   "core/explain/older-refusals.ts",
@@ -892,7 +892,7 @@ function fake(text: string, name = "fake.ts"): SourceFile {
   };
 }
 
-/** Every file of ours that has comments. */
+/** Every TypeScript and CommonJS file in src, test and bin. */
 function commented(): string[] {
   return [SRC, ...["test", "bin"].map((name) => join(ROOT, name))].flatMap(files);
 }

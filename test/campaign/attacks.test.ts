@@ -330,8 +330,8 @@ function hasValidSignature(signature: string, timestamp: string, body: Buffer): 
 }
 
 /**
- * Bodies with a bit flipped (at full size a byte set to any value), with bytes removed, doubled, swapped or inserted, and
- * splices.
+ * Bodies with a bit flipped (at full size a byte set to any value), with bytes removed, doubled, swapped or inserted,
+ * and splices.
  */
 function* alteredBodies(body: Buffer, other: Buffer): Generator<Buffer> {
   for (let place = 0; place < body.length; place += 1) {

@@ -54,7 +54,7 @@ const DRILLS: Readonly<Record<Slot, readonly [line: string, item: ItemName]>> = 
   page: [`browser-return --return-url ${SHOP}/thanks ${WHOLE}`, "return_origins"],
   receiver: [`webhooks ${VIEW}`, "webhook_verification"],
 };
-/** The slots of 20 changes. Clients change most often: their drill takes a tenth of the time of the duplicates drill. */
+/** The slots of 20 changes. Clients change most often: their drill takes a tenth of the duplicates drill's time. */
 const SLOTS: readonly Slot[] = [
   ...Array<Slot>(11).fill("client"),
   ...Array<Slot>(6).fill("receiver"),

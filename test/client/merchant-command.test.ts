@@ -26,7 +26,7 @@ const AROUND = [
   ["<(", ")"],
 ] as const;
 
-/** Order_ids that a stranger with the store's API key can choose: at most 32 characters. `npm test` draws one command. */
+/** Order_ids of up to 32 characters that a stranger with the API key can choose. `npm test` draws one command. */
 const HOSTILE_IDS = [
   ...part(RUN, RUN.length).flatMap((run) => AROUND.map(([before, after]) => `${before}${run}${after}`)),
   "-rf",

@@ -79,7 +79,7 @@ function typist(harness: Harness, env: Readonly<Record<string, string>> = {}) {
 
 type Shop = Awaited<ReturnType<typeof openShop>>;
 
-/** Opens the shop of the README on the port of its endpoint: its receiver, its orders, and its return page. */
+/** Serves a shop on the port of its endpoint: its receiver, its orders and its return page. */
 function serveShop({ harness }: Pick<Shop, "harness">, secret: () => string): void {
   const orders = new Map<string, string>();
   const prices = new Map<string, string>();

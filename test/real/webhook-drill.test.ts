@@ -409,7 +409,7 @@ test("some mistakes are also sent in events of an order, and each header is left
   const repeated = ORDER_CASE_NAMES.flatMap((name) => (name.startsWith("payment_") ? [name.slice(8)] : []));
   expect(repeated.filter((name) => !BAD.some((one) => one === name))).toEqual([]);
   expect(repeated).toEqual(expect.arrayContaining(["bad_signature", "no_signature", "changed_byte", ...OLD]));
-  // Each of our headers is left out alone, and all are left out together.
+  // Each header is left out alone, and all are left out together.
   const left = CASE_NAMES.map((name) => DRILL_CASES[name].omittedNames?.toSorted().join() ?? "");
   expect(new Set(left)).toEqual(
     new Set(["", "eventId", "timestamp", "signature", "eventId,signature,timestamp"]),

@@ -289,7 +289,7 @@ test("a restore of another sandbox's snapshot that contains a production approva
   await run("admin approve-credential");
   const file = join(theirs, "approved.snapshot");
   await run(`snapshots create approved --all --file ${file}`);
-  // The sandbox's own snapshot restores the actions of its administrator.
+  // The sandbox's own snapshot may contain actions of its administrator.
   await run("snapshots restore approved --all");
   await source.stop();
   await harness.start(["--port", "0"], { cwd });

@@ -385,7 +385,7 @@ test("a drill ends at its timeout, even if its command still runs", async () => 
   const site = await openSite();
   await holdWebhooks(site);
   expect((await site.checklist()).underway).toMatchObject([{ drill: "duplicates" }]);
-  // The longest default budget, and half an hour.
+  // More than the longest default budget and half an hour.
   site.harness.clock.advance(37 * 60_000);
   await expectNothingLeft(site, "timeout");
 });

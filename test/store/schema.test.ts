@@ -59,7 +59,7 @@ function openFilled(): Database.Database {
   return connection;
 }
 
-/** Functions in the tables of a database that are newer than SQLite 3.37. */
+/** Functions and operators in the tables of a database that SQLite 3.37 may lack. */
 function calledLater(connection: Database.Database): readonly string[] {
   const known = new Set(
     connection.prepare<[], string>("SELECT DISTINCT name FROM pragma_function_list").pluck().all(),

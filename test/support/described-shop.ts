@@ -19,7 +19,7 @@ export type ShopKind = {
   readonly jobMs?: number;
   /** The number of bookings of a payment, default 1. */
   readonly books?: number;
-  /** The dialect that the shop reads; default: ours. */
+  /** The dialect that the shop reads; default: the sandbox's own names. */
   readonly dialect?: Dialect;
   /** Whether the shop has no endpoint, and asks the API about the payment when its view is opened. */
   readonly polls?: true;

@@ -39,7 +39,7 @@ const ERRORS: Readonly<Record<(typeof CALLS)[number], readonly string[]>> = {
   rmdir: ["EIO"],
 };
 
-/** One system call that fails: the n-th of its name; with `lasting`, all later ones too. */
+/** One system call that fails: the n-th of its name in a thread; with `lasting`, all later ones too. */
 export type Fault = {
   readonly call: string;
   readonly error: string;

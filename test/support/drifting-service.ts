@@ -20,8 +20,8 @@ type Body = {
 };
 
 /**
- * One difference of a service from ours, the step of each workflow that fails first because of it, and the finding of a
- * calibration.
+ * One difference of a service from the sandbox, the step of each workflow that fails first because of it, and the
+ * finding of a calibration.
  */
 type Drift = {
   readonly request?: (path: string, body: string) => string;
@@ -64,7 +64,7 @@ const EVERY_CREATE: readonly string[] = [
   "session-replayed first",
 ];
 
-/** Twelve services that differ slightly from ours; a calibration detects ten of them. */
+/** Twelve services that differ slightly from the sandbox; a calibration detects ten of them. */
 export const DRIFTS: Readonly<Record<string, Drift>> = {
   "a create is answered 200": {
     answer: (answer) => void (isCreate(answer) && (answer.status = 200)),

@@ -52,7 +52,7 @@ export type ExploreShop = {
   readonly tells?: (status: number, env: Buyer["env"]) => string;
   /** The event types of the shop's endpoint; default: all. */
   readonly events?: readonly string[];
-  /** The dialect that the shop reads; default: ours. */
+  /** The dialect that the shop reads; default: the sandbox's own names. */
   readonly dialect?: Dialect;
 };
 

@@ -217,7 +217,7 @@ export function judge(site: Site, { status, headers, body }: Answer, method: str
   return `${status} ${readCode(body, requestId)}${tail}`;
 }
 
-/** The code in an error envelope: exactly the fields that the interface states, and the same request_id as the header. */
+/** The code in an error envelope, which has exactly the fields of the interface and the header's request_id. */
 function readCode(body: string, requestId: string): string {
   const envelope = JSON.parse(body) as { request_id: unknown; error: { code: string; message: string } };
   const { code, message } = envelope.error;

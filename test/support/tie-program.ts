@@ -1,7 +1,7 @@
 import { openStore, type Store } from "../../src/store/store.ts";
 
-// Opens a sandbox's database and closes it without a change. Then opens it again, writes three rows one after the other,
-// prints each row after its acknowledgement, and closes the database.
+// Opens a sandbox's database and closes it without a change. Then opens it again, writes three rows one after the
+// other, prints each row after its acknowledgement, and closes the database.
 const [path = "", run = ""] = process.argv.slice(2);
 function open(): Store {
   const opened = openStore(path, {

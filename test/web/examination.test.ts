@@ -11,7 +11,10 @@ const NO_RELAY = createRelay(
 
 const TLS_HANDSHAKE = 0x16;
 
-/** A receiver that closes each connection without an answer until the test sets an answer, and a log of its connections, requests and handshakes in order. */
+/**
+ * A receiver that closes each connection without an answer until the test sets an answer, and a log of the clock reads,
+ * requests and handshakes in order.
+ */
 async function closingReceiver() {
   const happened: string[] = [];
   const receiver = {

@@ -1,6 +1,6 @@
 /**
- * Baseline: a Durable Object that writes the rows of a create (checkout, idempotency key, event) into the same tables, in
- * one transaction, and does nothing else: no credential, no validation, no replay, no read. Bundled as a Worker.
+ * Baseline: a Durable Object that writes the rows of a create (checkout, idempotency key, event) into the same tables,
+ * in one transaction, and does nothing else: no credential, no validation, no replay, no read. Bundled as a Worker.
  */
 import { randomBytes } from "node:crypto";
 import { DurableObject, WorkerEntrypoint, type ObjectState, type Objects } from "cloudflare:workers";
