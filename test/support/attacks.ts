@@ -143,7 +143,7 @@ const EDIT: fc.Arbitrary<Edit> = fc.oneof(
   }),
 );
 
-/** Up to three requests, mostly valid creates before an invalid one; then up to four edits, and up to six segments. */
+/** Up to two valid creates and a request that is mostly invalid, with up to four edits and up to six cuts. */
 export const RAW_ATTACK: fc.Arbitrary<RawAttack> = fc.record({
   requests: fc
     .tuple(
@@ -205,7 +205,7 @@ const circled = (text: string): string =>
   text.replace(/[1-9]/g, (digit) => String.fromCodePoint(0x245f + Number(digit))).replaceAll("0", "⓪");
 const encoded = (text: string): string => text.replace(/[\w]/g, (one) => `%${hex(one.charCodeAt(0), 2)}`);
 
-/** Ways to write an IPv4 address, alone or inside an IPv6 address. */
+/** Ways to write an IPv4 address, alone, in a name or inside an IPv6 address, and some fixed IPv6 addresses. */
 const ADDRESS_SPELLINGS: readonly ((given: Octets) => string)[] = [
   (given) => given.join("."),
   (given) => given.map((part) => `0${part.toString(8)}`).join("."),

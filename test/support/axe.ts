@@ -5,12 +5,12 @@ import type { Page } from "playwright-core";
 /** The minified file, which a page parses in two thirds of the time. */
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** The rules that axe runs, the part of the page that they check, and how many of them must find elements to check. */
+/** The rules that axe runs, the part of the page that they check, and how many of them must find a correct element. */
 type AxeOptions = { readonly rules?: readonly string[]; readonly within?: string; readonly atLeast?: number };
 
 /**
  * Faults that axe finds on the page in its present state, one for each element, by the given rules (default: all).
- * Throws if fewer than `atLeast` rules (default: 1) have checked anything.
+ * Throws if fewer than `atLeast` rules (default: 1) have found a correct element.
  */
 export async function axeFaults(
   page: Page,

@@ -9,7 +9,7 @@ const LIBRARY = join(import.meta.dirname, "../../node_modules/better-sqlite3");
 
 /**
  * Backs up a folder's `.checkout` with the commands of a page, while its sandbox runs. Returns a folder with the backup
- * as its `.checkout`. `sqlite3` runs the statement with our own library, which every machine has.
+ * as its `.checkout`. `sqlite3` runs its statement with better-sqlite3, which is installed on every machine.
  */
 export async function backUpByPage(page: "docs/team.md" | "docs/hosted.md", cwd: string): Promise<string> {
   const script = blocksIn("sh").find((block) => block.page === page && block.code.startsWith("mkdir -m 700"));

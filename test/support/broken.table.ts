@@ -7,8 +7,9 @@ import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.
 /** The invariant of each broken history of a client. */
 type ClientFaults = Readonly<Partial<Record<keyof typeof CLIENT_HISTORIES | "plain_purchase", string>>>;
 
-/** Histories that lose the answer to a create, that refuse a create temporarily, and all that make a create fail. */
+/** Histories that lose the answer to a create. */
 const LOST = ["answer_lost", "answer_lost_twice", "answer_cut"] as const;
+/** Histories that refuse a create temporarily. */
 const REFUSED = ["create_5xx", "create_429"] as const;
 const FAILED = [...LOST, "create_unsent", ...REFUSED] as const;
 /** Histories of two purchases whose order_ids are alike. */
@@ -578,7 +579,7 @@ export const FINDINGS: {
 };
 
 /**
- * Broken receivers and clients that no drill can detect in its time, each with the reason. They are not in the table.
+ * Broken receivers and clients that no drill can detect in its time, each with the reason. `FINDINGS` lacks them.
  */
 export const UNSEEN_REASONS = {
   webhooks: {

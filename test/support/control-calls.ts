@@ -33,7 +33,7 @@ type ControlledService = {
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string;
   }) => Promise<FullAnswer>;
-  /** The operations that a hosted service refuses. */
+  /** The operations that the service refuses. */
   readonly lacks: ReadonlySet<OperationName>;
 };
 
@@ -43,7 +43,7 @@ type Sent = { readonly method?: string; readonly body?: string };
 const BARE: ReadonlySet<OperationName> = new Set(["describe", "describeConfig"]);
 
 /**
- * Calls every operation once, and the operation that stops the service last; each answer must match its description.
+ * Calls every operation, and the operation that stops the service last; each answer must match its description.
  * Returns the called operations.
  */
 export async function callEveryOperation(service: ControlledService): Promise<readonly OperationName[]> {

@@ -28,7 +28,7 @@ export type Control = {
   readonly call: <Name extends OperationName>(name: Name, call: Call<Name>) => Promise<AnswerOf<Name>>;
 };
 
-/** Reads the control token from the state folder of the sandbox on a port. */
+/** The control API of the sandbox on a port, with the token from its state folder. */
 export function openControl(port: number, folder: string): Control {
   const { control_token: token } = JSON.parse(readFileSync(join(folder, "run.json"), "utf8")) as {
     readonly control_token: string;

@@ -84,7 +84,7 @@ function knowsBeforeAge(isKept: (type: string) => boolean): Receiver {
   };
 }
 
-/** Accepts this many requests per second, and refuses all others, with or without a Retry-After. */
+/** Passes this many requests per second to a receiver, and answers all others with `refused`. */
 function limitedTo(perSecond: number, receiver: Receiver, refused: Answer = 429): Receiver {
   let second = 0;
   let count = 0;

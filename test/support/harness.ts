@@ -20,7 +20,7 @@ import type {
 import { seededRandom } from "./campaign.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-/** An argument for the harness only: later commands get the variables of the sandbox that `checkout exec` sets. */
+/** An argument for the harness only: later commands get variables of the sandbox that `checkout exec` can set. */
 const WITH_ACCESS = "(with access)";
 
 /**
@@ -361,7 +361,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
   };
 }
 
-/** The variables by which commands find a sandbox in memory, as `checkout exec` sets them. */
+/** The variables by which commands find a sandbox in memory, as `checkout exec` can set them. */
 function variablesOf(ready: ReadyMessage): Readonly<Record<string, string>> {
   return {
     CHECKOUT_BASE_URL: ready.base_url,

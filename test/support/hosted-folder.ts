@@ -58,7 +58,7 @@ export function putFolder(from: string, to: string): void {
   cpSync(from, to, { recursive: true });
 }
 
-/** Files that any command writes, or that SQLite makes to read a database. */
+/** Files without state that a start writes, or that SQLite makes to read a database. */
 const WITHOUT_STATE = /(?:^|\/)(?:run\.json|\.gitignore|[^/]*-shm|[^/]*\.sqlite-wal)$/;
 
 /** The digest of each file of a state folder that contains state. */

@@ -104,8 +104,8 @@ export function telling({ rawBody, rawHeaders, secret, now }: Incoming): Answer 
 }
 
 /**
- * A handmade correct receiver; each wrong receiver differs from it in one part. `isSigned` judges one signature of the
- * header, or a missing header.
+ * A handmade receiver, correct without `parts`: a wrong receiver replaces one of them. `isSigned` judges one signature
+ * of the header, or a missing header.
  */
 export function handmade(parts: {
   readonly isSigned?: (incoming: Incoming) => boolean;

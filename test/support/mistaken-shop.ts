@@ -252,7 +252,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     "booked_when_paid",
     class extends CarefulShop {
       private readonly blocked = new Set<string>();
-      // Records events before it has verified them.
+      // Also records the events that it refuses, as if it verified them too late.
       override async answer(request: HttpRequest): Promise<HttpResponse> {
         const answered = await super.answer(request);
         const event = parseJson(Buffer.from(request.body).toString("utf8")) as ShopEvent | undefined;

@@ -49,8 +49,8 @@ export type ShopPlan = {
   /** Whether the shop acts on an event with a wrong signature and these headers; the event is refused in any case. */
   readonly believes?: (headers: readonly string[], event: HookEvent) => boolean;
   /**
-   * The part of a request with the event's id, for a shop that verifies only the signature. Default: the shop refuses a
-   * header with another id than the body, as our verifier does.
+   * The part of a request from which the shop reads the event's id. Default: the shop refuses a request whose header
+   * and body have different ids, as the exported verifier does.
    */
   readonly readsId?: "body" | "header";
   /** The status for a wrong signature; default: 400. */

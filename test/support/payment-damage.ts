@@ -3,8 +3,8 @@ import type { PROMISES } from "./payment-invariants.ts";
 import { insertion, expression } from "./rows.ts";
 
 /**
- * Changes to the database, each with the promise that it breaks. Its only checkout is an order that was declined, then
- * paid, then paid late.
+ * Changes to a database, each with the promise that it breaks. The database has one checkout: an order that was
+ * declined, then paid, then paid late.
  */
 export const DAMAGE: readonly (readonly [promise: keyof typeof PROMISES, sql: string])[] = [
   ["sequence counts from 1 without a gap", "UPDATE events SET sequence = 4 WHERE sequence = 3"],

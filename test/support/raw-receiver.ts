@@ -7,7 +7,7 @@ type Manner = (socket: Socket) => void;
 /** A receiver without HTTP, which treats all connections alike. */
 type RawReceiver = {
   readonly url: string;
-  /** The times of all requests, by `performance.now()`. */
+  /** The times of all requests, by `performance.now()`; empty with `onConnect`. */
   readonly requests: readonly number[];
   /** The number of bytes from the receiver that the system has accepted, over all connections. */
   readonly taken: () => number;

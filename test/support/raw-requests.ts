@@ -25,7 +25,6 @@ export type Site<Served = Pick<SandboxHere, "ready" | "port">> = {
   readonly requestIds: string[];
 };
 
-/** The number of rows that a create writes. */
 export type RowCounts = { readonly checkouts: number; readonly keys: number; readonly events: number };
 
 /** One HTTP answer, read strictly. Header names are in lower case. */
@@ -83,7 +82,7 @@ export async function openSite<Served extends SandboxHere | SandboxProcess>(
   return site;
 }
 
-/** Sends creates until the sandbox has noticed the change of its row by another process. */
+/** Sends creates until the sandbox has noticed that another process has deactivated the store. */
 async function awaitInactive(site: Site, apiKey: string): Promise<void> {
   const headers = { Authorization: [`Bearer ${apiKey}`], "Idempotency-Key": ["asks-whether-inactive"] };
   const probe = { headers, fields: { order_id: SEED.orderId, amount_minor: SEED.amountMinor } };

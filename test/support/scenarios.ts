@@ -70,7 +70,7 @@ export async function runScenariosByDocument({
 }): Promise<readonly number[]> {
   const bin = tempFolder();
   symlinkSync(join(ROOT, "fixtures"), join(cwd, "fixtures"));
-  // Finds both programs as npx does if the package and the runner are installed.
+  // This npx finds both programs, as if the package and the runner were installed.
   const cases = `checkout) ${checkout} "$@" ;; redocly) exec node '${RUNNER}' "$@" ;;`;
   writeFileSync(join(bin, "npx"), `#!/bin/sh\nname=$1; shift; case $name in ${cases} esac\n`, {
     mode: 0o755,

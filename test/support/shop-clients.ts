@@ -9,7 +9,7 @@ import type { Harness } from "./harness.ts";
 /** The data and functions with which a merchant's program buys one order. */
 type Purchase = {
   readonly orderId: string;
-  /** Sends a create once; returns the status, or undefined if there was no answer. */
+  /** Sends a create once; returns the status, or undefined without an answer or without the whole body of a 201. */
   readonly post: (key: string | readonly string[] | null, change?: Change) => Promise<number | undefined>;
   /** Like `post`, but with the store's own API key, as if the program reads it from a file. */
   readonly postAsStore: (key: string, change?: Change) => Promise<number | undefined>;
@@ -645,7 +645,7 @@ export const RIGHT_PARTS: { readonly [Name in keyof Parts]: readonly Part<Parts[
   ends: [["0 where it is made", (made) => Number(!made)]],
 };
 
-/** Wrong parts, by the mistake; each of them makes any client wrong. */
+/** Wrong parts, by the mistake; each of them makes any client with two attempts wrong. */
 export const WRONG_PARTS: { readonly [Name in keyof Parts]: readonly Part<Parts[Name]>[] } = {
   keyOf: [
     ["random in memory", ({ random }) => random()],

@@ -43,7 +43,7 @@ type Answer<Data> = {
   readonly error?: { readonly code: string; readonly message: string; readonly next?: string };
 };
 
-/** A sandbox in this process with endpoints, receivers and a clock that only the test moves. */
+/** A sandbox of the harness, with functions for its endpoints and receivers. */
 export async function openWebhookSite(args: readonly string[] = []) {
   const harness = createHarness();
   const site: { sandbox: RunningSandbox } = { sandbox: await harness.start(args) };

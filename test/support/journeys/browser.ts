@@ -15,7 +15,7 @@ const PAGE_TIMEOUT_MS = 60_000;
 
 /**
  * Signs a Chromium in to the portal of a new sandbox, pays an order as its customer, and follows links of the portal,
- * each once. Returns the answers that a page did not expect, the errors of scripts, and the number of pages.
+ * each once. Returns the answers with an error status, the errors of scripts, and the number of pages.
  */
 export async function walkInBrowser(
   form: Form,
@@ -36,8 +36,8 @@ export async function walkInBrowser(
 }
 
 /**
- * Follows every link of the portal in a Chromium that a sign-in link for a store and role has signed in. Returns the
- * answers that a page did not expect, errors of scripts, shown secrets, and the paths of forms that would be refused.
+ * Follows every link of the portal in a Chromium that a sign-in link for a store and role has signed in. `wrong`: the
+ * answers with an error status, the errors of scripts, the shown secrets, and the forms that the role may not send.
  */
 export async function walkAsRole(
   form: Form,
@@ -120,7 +120,7 @@ async function openBrowser(): Promise<{ readonly page: Page; readonly wrong: str
 }
 
 /**
- * Opens the links of a page and of all pages that they lead to, each address once; returns the number of opened pages.
+ * Opens the links of a page, and unless only the menu is followed, of all opened pages; returns the number of pages.
  */
 async function follow(
   page: Page,

@@ -38,7 +38,7 @@ export const WITHOUT_WORKER = {
   says: /does not include the Worker; the single executable never does/,
 };
 
-/** The refusal of `hosted dev` in the npm package where npx cannot fetch workerd. */
+/** The refusal of `hosted dev` in the npm package if it finds no npx. */
 export const WITHOUT_NPX = { code: 1, says: /which runs the service, ended with 127/ };
 
 /** The sources, in this process. The processes that they start run the built program. */

@@ -25,7 +25,7 @@ const JOURNEYS: Readonly<Record<string, (site: Site) => Promise<void>>> = {
 };
 
 /**
- * Walks all journeys of a form. Returns the failed journeys with their errors, and the routes that no request has used.
+ * Walks all journeys of a form. Returns the failed journeys with their errors, or the routes that no request has used.
  */
 export async function walk(form: Form): Promise<readonly string[]> {
   const site = await openSite(form);
