@@ -25,7 +25,7 @@ const SHELLS = hasTerminals() ? INSTALLED : [];
 /** A text that a person types before Tab, and the order_id that must reach the command. */
 type Line = { readonly typed: string; readonly orderId: string };
 
-/** A shell that executes any part of these texts creates the file `canary`. */
+/** Texts with the syntax of shells; a shell that executes a command in them creates the file `canary`. */
 const HOSTILE: readonly Line[] = [
   { typed: "a", orderId: "a b  c" },
   { typed: "b", orderId: `b'quote "two" #*?[x]{y,z}~` },

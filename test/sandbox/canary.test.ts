@@ -12,7 +12,7 @@ const GIVEN = {
   CHECKOUT_SANDBOX_ADMIN_TOKEN: "given-admin-token-4567890",
 };
 
-/** A sandbox, and every secret that a person could paste into a wrong field, including the sandbox's own secrets. */
+/** A sandbox, and secrets of each kind that a person could paste into a wrong field. */
 async function openCanaries(env: Readonly<Record<string, string>> = {}) {
   const harness = createHarness();
   const sandbox = await harness.start([], { env });
@@ -124,7 +124,7 @@ test("tokens from the environment are refused by value, and redacted in every lo
     for (const authorization of [secret, `Bearer ${secret}`, `${secret} Bearer`])
       await sandbox.request({ path: "/v1/x", headers: { Authorization: authorization } });
   }
-  // By now the request log is written.
+  // The list first writes the pending requests to the log.
   const { stdout } = await harness.run(["requests", "list", "--json", "--limit", "1000"]);
   const { requests } = JSON.parse(stdout) as {
     readonly requests: readonly { readonly request_id: string }[];

@@ -191,7 +191,7 @@ const POLLED = /\/retrieves +$/;
 
 /**
  * The points at which a drill is killed: in a campaign each request, otherwise the first and the last request of each
- * kind.
+ * kind; of polls always only the first.
  */
 function chosenOf<One extends Point>(points: readonly One[]): readonly One[] {
   const isLast = ({ request, nth }: Point): boolean =>
@@ -265,7 +265,7 @@ for (const kind of KINDS)
     await site.create("before-all-drills");
     const points = await requestsOf(site, kind);
     const moments = momentsOf(points);
-    // The lease, the actions under it, and its end, unless an earlier part has covered them.
+    // At least the lease, two actions under it, and its end.
     expect(points.length).toBeGreaterThanOrEqual(4);
     const isWhole = kind === "duplicates";
     expect(moments.length).toBeGreaterThanOrEqual(isWhole ? (FULL ? 3 : 1) : FULL ? 1 : 0);

@@ -243,8 +243,9 @@ test("an order_id with very many checkouts is listed completely, page by page", 
   );
 });
 
-/** Statements that sort only few rows: two rows, as many as a page shows, or the endpoints of a store. */
+/** Statements that sort only few rows, such as the endpoints of a store. */
 const FEW = [
+  // Two parts, each with at most `@limit` rows.
   /AS dueAt, NULL AS outcome FROM checkouts/,
   /FROM endpoints WHERE store_id = \? AND removed_at IS NULL ORDER BY created_at/,
   // The deliveries of one checkout or event.
@@ -253,7 +254,7 @@ const FEW = [
   /is_behind = 0 AND next_at (<=|>) @now/,
 ];
 
-/** Statements that read a whole small table or index: at most 100 faults of a store, or open attempts. */
+/** Statements that read a whole small table or index: faults, of which a store has at most 100, or endpoints. */
 const WHOLE = [/FROM faults$/, /FROM endpoints\) AND state IN/];
 
 /** The index for each statement of a create, a payment or a delivery; another usable index would read more. */

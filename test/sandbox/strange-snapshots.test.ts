@@ -53,7 +53,7 @@ const NOT_RESTORED =
 
 const ABSENT = "00000000-0000-7000-8000-00000000dead";
 
-/** Columns of ids: a snapshot is refused if they have other values. */
+/** Columns of ids: a snapshot is refused if one of them has a value that is not an id. */
 const REFERENCES = /^(?:id|(?:first_)?request_id|(?:store|merchant|checkout|endpoint|event|delivery)_id)$/;
 
 type Place = { readonly table: string; readonly column: string; readonly type: string };

@@ -152,7 +152,7 @@ test("audit rows never change, and can be deleted only in an erasure of their st
     ...audited.map((table) => `DELETE FROM ${table}`),
   ];
   const attempts = "INSERT OR REPLACE INTO delivery_attempts SELECT * FROM delivery_attempts";
-  // Our own connections have the setting; other programs may not.
+  // The program's connections have recursive triggers; those of other programs may not.
   for (const [recursive, statements] of [
     ["OFF", refused],
     ["ON", [...refused, replacing(event), attempts]],
