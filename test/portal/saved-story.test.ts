@@ -9,7 +9,7 @@ const GIVEN = {
   CHECKOUT_SANDBOX_ADMIN_TOKEN: "given-admin-token-4567890",
 };
 
-/** A sandbox with a paid order, whose receiver answers with every secret that it knows. */
+/** A sandbox with a paid order, and a receiver that answers with the sandbox's secrets. */
 async function openShop() {
   const harness = createHarness();
   const sandbox = await harness.start([], { env: GIVEN });

@@ -52,7 +52,7 @@ const CLIENT = `
     body: JSON.stringify({ order_id: orderId, ...${JSON.stringify(AMOUNT)}, ...body }),
   });
   const keyed = (key, body) => post({ "Idempotency-Key": key }, body);
-  /** Up to four attempts, until one is answered, with the advised waits. */
+  /** Repeats an attempt, with the advised waits, until it has an answer; throws if the fourth has none. */
   async function retrying(attempt) {
     for (let number = 1; ; number += 1) {
       try {

@@ -26,7 +26,7 @@ const BEFORE_LOADING: readonly (readonly [string, unknown])[] = [
   ["no setImmediate", WORKS],
   ["Promise of an agent", WORKS],
 ];
-/** Members that `vi.useFakeTimers()` replaces by default; the test also fakes each of them alone. */
+/** Some globals that `vi.useFakeTimers()` replaces by default; the test also fakes each of them alone. */
 const FAKED = ["setTimeout", "clearTimeout", "setImmediate", "setInterval", "Date", "performance"] as const;
 
 const SCRIPT = "kit-surroundings.mjs";

@@ -63,7 +63,7 @@ test.for(SHOPS)(
   },
 );
 
-/** Types all blocks into one shell; returns the output of each block. */
+/** Types the blocks, in `npm test` without the drills, into one shell; returns the output of each block. */
 async function typeBlocks(language: "node" | "python") {
   const cwd = writeProject({}, ["express"]);
   const port = await heldPort();

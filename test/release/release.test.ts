@@ -81,7 +81,7 @@ test("the manifests have the address and hash of every file, and the Homebrew fo
   expect(formula).not.toContain("on_macos");
   const whole = manifestsOf({ ...RELEASE, files: [...DOWNLOADS, ...MAC] }).get("homebrew/checkout.rb") ?? "";
   expect(whole).toContain("on_macos");
-  // Every `do` and `class` has its end.
+  // Every `do`, `class` and `def` has its end.
   expect(whole.match(/^\s*end$/gm)).toHaveLength(whole.match(/\bdo$|^class |^\s*def /gm)?.length ?? 0);
   // Without a file for Windows, the package managers of Windows get no manifest.
   expect([...manifestsOf({ ...RELEASE, files: DOWNLOADS.slice(0, 2) }).keys()]).toEqual([
