@@ -37,7 +37,7 @@ export type Bench = {
   readonly end: () => void;
 };
 
-/** The command line of the sandbox that is measured: durable, without rate limit, with its log off. */
+/** The command line of the sandbox that is measured: durable, without rate limit, printing no request log. */
 export function sandboxArgs(folder: string): readonly string[] {
   return [
     PROGRAM,

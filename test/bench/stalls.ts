@@ -126,7 +126,7 @@ async function fillLog(
   agent.destroy();
 }
 
-/** Open checkouts that expire within an hour, each with its key and its event. */
+/** Open checkouts that expire after an hour, one per millisecond, each with its key and its event. */
 function addOpen(database: Database.Database, storeId: string, count: number): void {
   const now = Date.now();
   const id = "printf('00000000-0000-7000-9000-%012d', n)";

@@ -139,7 +139,7 @@ function usedTicks({ pid }: Sandbox): number {
   return process.platform === "linux" ? processorTicks(pid) : Number.NaN;
 }
 
-/** The page of each kind of viewer; the address of a list contains the newest position seen. */
+/** The pages of some kinds of viewers; the address of a list contains the newest position seen. */
 const PAGES: Readonly<Record<string, string | undefined>> = {
   webhooks: "/webhooks",
   checkouts: "/checkouts?seen=0",

@@ -210,7 +210,7 @@ function migrationScenario(template: string, seen: AcknowledgedWork): Scenario {
     }),
     verify: async (cwd, { code }) => {
       const path = join(cwd, "state", "sandbox.db");
-      // Every command first removes unfinished files.
+      // A command that writes first removes unfinished files.
       REAL.files.removeUnfinishedFiles(join(cwd, "state"));
       const found = schemaIn(path);
       const wrong = [

@@ -40,7 +40,7 @@ test(`after an erasure was killed, the next start serves the store whole or has 
     const erasing = await startErasing(cwd, sandbox, kind);
     const isEarly = round >= KINDS.length && random() < 0.25;
     if (!isEarly) await untilBegun(database, erasing.ended);
-    // The first rounds are not killed, and measure the time of an erasure.
+    // The first rounds are killed after the erasure, and measure its time.
     if (round < KINDS.length) await erasing.ended;
     else await sleep(isEarly ? random() * EARLY_MS : random() * eraseMs);
     eraseMs = Math.max(eraseMs, round < KINDS.length ? performance.now() - startedAt : 0);

@@ -127,7 +127,7 @@ function start(cwd: string): Promise<SandboxProcess> {
   return startSandbox({ cwd, args: ["--rate-limit", "off", "--quiet"] });
 }
 
-/** Sends random commands on all connections at once, and kills the sandbox after some time. */
+/** Takes random actions on all connections at once, and kills the sandbox after some time. */
 async function loadAndKill(
   sandbox: SandboxProcess,
   options: Pick<Load, "cycle" | "random" | "ledger"> & { readonly loadMs: number },

@@ -279,7 +279,7 @@ async function perform(site: Site, id: string, act: Act): Promise<FullAnswer> {
   return answer;
 }
 
-/** Reads all views of some checkouts, which must change nothing. */
+/** Reads views of some checkouts, which must change nothing. */
 async function lookAround(site: Site, ids: readonly string[]): Promise<void> {
   const first = Math.floor(site.random() * ids.length);
   for (const id of ids.slice(first, first + CHECKOUTS_PER_LOOK)) {

@@ -8,7 +8,7 @@ import { OTHER_VARIABLES } from "../../src/cli/variables.ts";
 import { REAL } from "../support/real.ts";
 import { createHarness } from "../support/harness.ts";
 
-/** The variables of all options. Only settings may have a variable, because a variable applies to every command. */
+/** The variables of all options. Only settings may have a variable, because a variable applies to every run. */
 const SETTINGS = [
   ...["BASE_URL", "DIR", "RETRIES", "STORE_ID", "TARGET", "TIMEOUT"].map((name) => `CHECKOUT_${name}`),
   ...[

@@ -1059,7 +1059,7 @@ for (const [count, bytes] of [
 }
 
 const MIB = 1024 * 1024;
-/** The budget for searches after idle time, in MiB: more than one search may hash. */
+/** The budget for searches after idle time, in MiB; a single search may hash less. */
 const BURST_MIB = 128;
 
 test("the search for causes has a budget of bytes, and runs in slices between which other work runs", async () => {

@@ -77,7 +77,7 @@ test("a merchant's command gets no token of the sandbox, and is not run for an o
   expect([refused.ending, refused.stderr]).toEqual(["not_run", expect.stringContaining("null bytes")]);
 });
 
-/** Our command lines that run the merchant's command line `typed`. */
+/** Command lines of the program that run the merchant's command line `typed`. */
 const CALLERS = [
   "checklist run idempotency --client-command typed",
   "checklist run duplicates --order-view-command typed --paid-when paid --create typed",

@@ -1,4 +1,4 @@
-/** Baseline: node:http with a constant answer. Nothing on Node can answer faster than this. Prints its port. */
+/** Baseline: node:http with a constant answer. No service on node:http can answer faster. Prints its port. */
 import { createServer } from "node:http";
 import { CONSTANT_BODY, announce } from "./announce.ts";
 
