@@ -30,7 +30,6 @@ export function medianRatio(values: readonly number[], baselines: readonly numbe
   return median(values.map((value, index) => value / (baselines[index] ?? Number.NaN)));
 }
 
-/** The figures as a table for people. */
 export function formatTable(figures: readonly Figure[]): string {
   const rows = [["FIGURE", "MEASURED", "RATIO", "OF", "TARGET", ""], ...figures.map(toRow)];
   const widths = (rows[0] ?? []).map((_cell, column) =>
@@ -47,7 +46,6 @@ export function formatTable(figures: readonly Figure[]): string {
     .join("");
 }
 
-/** The figures as one object for machines. */
 export function formatJson(figures: readonly Figure[]): string {
   const listed = figures.map((figure) => ({ ...figure, ok: meets(figure) }));
   const ok = figures.every(meets);

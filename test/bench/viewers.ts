@@ -6,7 +6,6 @@ import { openFilled } from "./lists.ts";
 import { addDeliveries, sender, signIn } from "./portal.ts";
 import type { Bench, Sandbox } from "./processes.ts";
 
-/** Number of checkouts in the store whose pages are loaded. */
 const CHECKOUTS = 100_000;
 const MAX_PAGE_MS = 20;
 /** Maximum size of a page as a proxy would compress it, without the files that all pages share. */

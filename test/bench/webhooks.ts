@@ -249,7 +249,6 @@ const random = seededRandom(SEED);
 /** The number of creates over all runs, so that each creates a new order. */
 let serial = 0;
 
-/** Creates an order, and waits for the answer. */
 function create({ sandbox: { port, apiKey }, agent }: Site): Promise<void> {
   serial += 1;
   const orderId = `webhook-bench-${serial}`;

@@ -58,13 +58,11 @@ test(`after an erasure was killed, the next start serves the store whole or has 
   if (FULL) expect([...outcomes].toSorted()).toEqual(["erased", "gone", "half", "whole"]);
 });
 
-/** Creates the missing stores. */
 async function makeStores(cwd: string, sandbox: SandboxProcess): Promise<void> {
   const stores = Object.entries(STORES).map(([name, id]) => ({ id, name }));
   await openControl(sandbox.port, join(cwd, ".checkout")).call("applyConfig", { body: { stores } });
 }
 
-/** Starts an erasure in another process. */
 async function startErasing(cwd: string, sandbox: SandboxProcess, kind: Kind) {
   if (kind === "reset of a folder") {
     await sandbox.stop("SIGTERM");
@@ -108,7 +106,6 @@ function fill(database: Database.Database, storeId: string, name: string): void 
     COMMIT;`);
 }
 
-/** The number of rows that a store has in each table. */
 function rowCounts(database: Database.Database, storeId: string) {
   const count = (table: string): number =>
     Number(database.prepare(`SELECT count(*) FROM ${table} WHERE store_id = ?`).pluck().get(storeId));

@@ -16,7 +16,6 @@ const REPEATED = 40;
 
 type EventRow = { readonly id: string; readonly place: string; readonly body: string };
 
-/** A create that was answered before the kill. */
 type AcknowledgedCreate = { readonly create: Create; readonly answer: Answer; readonly id: string };
 
 test("after a kill, a backup made under load restores the orders up to the backup", async ({ annotate }) => {

@@ -239,7 +239,6 @@ test("a start succeeds if an earlier first start was killed when only the empty 
   expect(kept?.api_key).toBe(started.ready?.api_key);
 });
 
-/** Number of killed first starts. */
 const KILLS = size(2, 45);
 /** Maximum time until a kill, which is about the time of a first start. */
 const KILL_WITHIN_MS = 1500;

@@ -35,7 +35,6 @@ test("concurrent starts, stops and kills leave no process behind, and every fold
   await Promise.all(sandboxes.map(startAgain));
 });
 
-/** Starts a sandbox and ends it in the given way. */
 async function startAndEnd({
   cwd,
   fate,

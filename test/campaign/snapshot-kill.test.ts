@@ -76,7 +76,6 @@ test(`a killed snapshot or restore leaves the old or the new state, never a mixt
   if (FULL) expect(outcomes.size).toBe(2 * KINDS.length);
 });
 
-/** The milliseconds that `work` takes. */
 async function timeOf(work: () => Promise<unknown>): Promise<number> {
   const since = performance.now();
   await work();

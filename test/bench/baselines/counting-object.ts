@@ -8,7 +8,6 @@ import { StoreObject as Store } from "../../../src/hosted/store-object.ts";
 import { HostedService } from "../../../src/hosted/worker.ts";
 
 export { IndexObject } from "../../../src/hosted/index-object.ts";
-/** The Worker's entrypoint. */
 export class CountingService extends HostedService {}
 
 type Sql = ObjectState["storage"]["sql"];
