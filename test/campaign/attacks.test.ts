@@ -329,10 +329,7 @@ function hasValidSignature(signature: string, timestamp: string, body: Buffer): 
   return list.length <= 3 && list.every((one) => /^[0-9a-f]{64}$/.test(one)) && list.includes(right);
 }
 
-/**
- * Bodies with a bit flipped (at full size a byte set to any value), with bytes removed, doubled, swapped or inserted,
- * and splices.
- */
+/** Bodies with a bit (at full size a byte) changed, with bytes removed, doubled, swapped or inserted, and splices. */
 function* alteredBodies(body: Buffer, other: Buffer): Generator<Buffer> {
   for (let place = 0; place < body.length; place += 1) {
     for (const value of otherBytes(body[place] ?? 0)) yield replaced(body, place, 1, Uint8Array.of(value));
