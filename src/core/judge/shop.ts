@@ -67,5 +67,5 @@ export function isPattern(source: string): boolean {
 
 export function isDelay(settle: string): boolean {
   const milliseconds = parseDurationText(settle);
-  return milliseconds !== undefined && milliseconds >= 0 && milliseconds <= MAX_SETTLE_MS;
+  return milliseconds !== undefined && milliseconds <= MAX_SETTLE_MS;
 }

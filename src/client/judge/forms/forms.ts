@@ -14,6 +14,7 @@ import {
 import { buildProbes } from "../../../core/judge/forms/probes.ts";
 import {
   casesOf,
+  LAST_CASE_COUNT,
   buildDrillRequest,
   eventOfForm,
   shouldContinue,
@@ -74,7 +75,7 @@ export async function sendForms(context: FormsContext, receiver: FormReceiver): 
     if (shouldContinue(results) && mayRun()) results.push(...(await sender.sendForm(name)));
   };
   const firstNames = caseNames.filter((name) => FIRST_CASES.has(name));
-  const lastNames = caseNames.slice(-2);
+  const lastNames = caseNames.slice(-LAST_CASE_COUNT);
   for (const name of firstNames) await run(name);
   const laneCount = results.some(({ milliseconds }) => milliseconds > SLOW_MS) ? 1 : MAX_IN_FLIGHT;
   const probedCause =

@@ -33,8 +33,11 @@ export type OrderEvent = Pick<CheckoutEvent, "id" | "body"> & {
   readonly otherEvents?: readonly (Pick<CheckoutEvent, "id" | "body"> & { readonly type: string })[];
 };
 
+/** The number of cases that are sent after all others. */
+export const LAST_CASE_COUNT = 2;
+
 /**
- * The names of all cases of a drill; cases of an order come before the last valid event. Cases with another id in the
+ * The names of all cases of a drill; cases of an order come before the last ones. Cases with another id in the
  * header are omitted if the body has no id: they would be other events.
  */
 export function casesOf({ order, dialect }: DrillSubject): readonly CaseName[] {
@@ -50,7 +53,12 @@ function caseNamesFor(order: OrderEvent | null): readonly CaseName[] {
   if (order === null) return CASE_NAMES;
   const types = new Set(order.otherEvents?.map(({ type }) => type));
   const acceptedCases = ACCEPTED_CASE_NAMES.filter((name) => types.has(DRILL_CASES[name].acceptedType ?? ""));
-  return [...CASE_NAMES.slice(0, -1), ...ORDER_CASE_NAMES, ...acceptedCases, ...CASE_NAMES.slice(-1)];
+  return [
+    ...CASE_NAMES.slice(0, -LAST_CASE_COUNT),
+    ...ORDER_CASE_NAMES,
+    ...acceptedCases,
+    ...CASE_NAMES.slice(-LAST_CASE_COUNT),
+  ];
 }
 
 type SigningOptions = {
