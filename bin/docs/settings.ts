@@ -1,13 +1,10 @@
 import type { RegistrationContext } from "../../src/cli/command.ts";
 import { commandMap } from "../../src/cli/help/map.ts";
-import { OTHER_VARIABLES } from "../../src/cli/variables.ts";
+import { OTHER_VARIABLES, PROGRAM_VARIABLES } from "../../src/cli/variables.ts";
 import { settingsIn } from "../../src/core/config/settings.ts";
 import { camelCase, snakeCase } from "../../src/core/text.ts";
 import type { MappedCommand, MappedOption } from "../../src/core/help/map.ts";
 import { code, page, prose, table, wrap } from "./markdown.ts";
-
-/** Variables of started programs that the page leaves out. */
-const OWN_VARIABLES: ReadonlySet<string> = new Set(["CHECKOUT_ORDER_ID", "CHECKOUT_DETACHED_LOG"]);
 
 type Setting = { readonly variable: string; readonly option: MappedOption };
 
@@ -80,7 +77,7 @@ function fieldOf({ name }: MappedOption): string {
 
 function secretsTable(): string {
   const secrets = [...OTHER_VARIABLES].filter(
-    ([name]) => !OWN_VARIABLES.has(name) && !name.endsWith("_FILE"),
+    ([name]) => !PROGRAM_VARIABLES.has(name) && !name.endsWith("_FILE"),
   );
   return table(
     ["variable", ""],

@@ -7,6 +7,15 @@ import { SECRET_VARIABLES } from "../host/given-secrets.ts";
 /** Each variable has a function that returns why a value is invalid, or undefined if it is valid. */
 export type KnownVariables = ReadonlyMap<string, (text: string) => string | undefined>;
 
+/** Variables that a command sets for the programs that it starts, and their meaning. */
+export const PROGRAM_VARIABLES: ReadonlyMap<string, string> = new Map([
+  ["CHECKOUT_ORDER_ID", "set by a drill or explore for its command: the order_id to create or to show"],
+  ["CHECKOUT_SESSION_ID", "set by a drill or explore for its command: the id of the checkout to show"],
+  ["CHECKOUT_EXEC_FOLDER", "set by exec for its command: the folder of the sandbox's journal"],
+  ["CHECKOUT_EXEC_URL", "set by exec for its command: the sandbox's address"],
+  ["CHECKOUT_DETACHED_LOG", "set for a detached sandbox: its log file"],
+]);
+
 /** Secrets, which are never options, and variables that this program sets for processes it starts. */
 export const OTHER_VARIABLES: ReadonlyMap<string, string> = new Map([
   ["CHECKOUT_API_KEY", "the API key of the client (default: `.checkout/credentials.json`); it has no option"],
@@ -17,11 +26,7 @@ export const OTHER_VARIABLES: ReadonlyMap<string, string> = new Map([
     [variable, meaning],
     [`${variable}_FILE`, `a file with ${meaning}`],
   ]),
-  ["CHECKOUT_ORDER_ID", "set by a drill or explore for its command: the order_id to create or to show"],
-  ["CHECKOUT_SESSION_ID", "set by a drill or explore for its command: the id of the checkout to show"],
-  ["CHECKOUT_EXEC_FOLDER", "set by exec for its command: the folder of the sandbox's journal"],
-  ["CHECKOUT_EXEC_URL", "set by exec for its command: the sandbox's address"],
-  ["CHECKOUT_DETACHED_LOG", "set for a detached sandbox: its log file"],
+  ...PROGRAM_VARIABLES,
 ]);
 
 export function nestedVariables(command: Command): KnownVariables {
