@@ -81,6 +81,22 @@ test("a shop in checkout.config.json is served on the port in PORT, sells throug
   expect([stdout, stderr, recorded.stdout, page.stdout].filter((text) => text.includes(COOKIE))).toEqual([]);
 });
 
+test("a shop whose create takes no order_id is not told that its second create makes another order", async () => {
+  const section = {
+    serve: "serve",
+    endpoint: "/hooks",
+    create: { post: "/buy", form: { item: "knife" } },
+    order_id_of: "/orders/(N-[\\w-]+)",
+    order_view: "/orders/{order_id}",
+    paid_when: '"paid"',
+  };
+  let count = 0;
+  const kind = { orderIdOf: () => `N-${(count += 1)}` };
+  const options = ["--only", "paid_late", "--trust-config", ...PATIENT];
+  const { findings, report } = await judge({ kind, section, options });
+  expect([findings, report.histories]).toEqual([[], 2]);
+});
+
 test("a shop that leads a customer to an earlier open order in place of the new one fails", async () => {
   const section = {
     serve: "serve",

@@ -58,6 +58,8 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
   const purchase = purchaseOf(play, of);
   const isRefused = expects === "refusal";
   const isRepeat = purchase.createCount > 0;
+  // A create to which no order_id can be given is always another purchase.
+  if (isRepeat && bench.search === undefined && bench.shop.setsIds !== true) return true;
   const checkoutCount = purchase.checkouts.length;
   const sentCreates = isRepeat ? await createsOf(bench, expectedOrderId(bench, purchase)) : [];
   const shop = isRefused ? { ...bench.shop, commandTimeoutMs: REFUSAL_TIMEOUT_MS } : bench.shop;
