@@ -155,6 +155,19 @@ test("a shop that loses payments of attempts with their own order_id fails, whet
     ]);
 });
 
+test("a shop that keeps the checkout in a variable of all requests leads simultaneous customers to one page", async () => {
+  class SharedVariable extends CarefulShop {
+    private checkoutUrl: Promise<string | undefined> | undefined;
+    override async buy(orderId: string): Promise<string | undefined> {
+      this.checkoutUrl = super.buy(orderId);
+      await super.buy(orderId);
+      return this.checkoutUrl;
+    }
+  }
+  const { code, findings } = await judge(SharedVariable, ["orders_bought_at_once"]);
+  expect([code, findings]).toEqual([1, ["orders_bought_at_once: one_order"]]);
+});
+
 test("a shop that appends a suffix to the order_id passes, although its newest order_id leaves no room for it", async () => {
   class Suffixed extends CarefulShop {
     override buy(cart: string): Promise<string | undefined> {

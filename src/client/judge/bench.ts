@@ -286,6 +286,7 @@ export async function createOrders(
     const runs = await runAll();
     const checkouts = await listOrders(call, { orderId: cartId });
     const attempts = purchase.createCount === 1 ? [] : await listAttempts(bench, purchase, runs);
+    if (await namesOtherOrder(bench, purchase, { runs, checkouts })) purchase.isShared = true;
     return addCheckouts(bench, purchase, { runs, checkouts: mergeLists(checkouts, attempts) });
   }
   if (recording.namesCheckout && !isAlone) {
@@ -326,6 +327,20 @@ async function listAttempts(
     orderId.includes(cartId) && !drawnIds.has(orderId);
   const attempts = [...(await listNamed(call, runs)), ...similarCheckouts.filter(isAttempt)];
   return attempts.filter(({ id }) => !cartIds.has(id));
+}
+
+/** Whether an answer leads to the checkout of another purchase, although the order has a checkout. */
+async function namesOtherOrder(
+  { call, search, notes: { drawnIds } }: Bench,
+  { cartId }: Purchase,
+  { runs, checkouts }: { readonly runs: readonly CreateRun[]; readonly checkouts: readonly ListedCheckout[] },
+): Promise<boolean> {
+  if (search !== undefined || checkouts.length === 0) return false;
+  const ownIds = new Set(checkouts.map(({ id }) => id));
+  // An answer that also contains ids of other orders proves nothing.
+  const misledRuns = runs.filter((run) => run.isDone && !idsIn(run).some((id) => ownIds.has(id)));
+  const namedCheckouts = await listNamed(call, misledRuns);
+  return namedCheckouts.some(({ orderId }) => orderId !== cartId && drawnIds.has(orderId));
 }
 
 /** Adds found checkouts to a purchase, and notes whether the shop answered with the checkout of another purchase. */

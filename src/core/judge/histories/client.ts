@@ -13,6 +13,7 @@ import {
   LOOK,
   NEW_ORDER,
   on,
+  onEach,
   PAY,
   PAYMENT,
   SECOND_ATTEMPT_CAUSES,
@@ -143,6 +144,14 @@ export const CLIENT_HISTORIES = {
         { act: "create", of: "b", times: 4 },
       ],
       causes: { one_order: "double_click", client_ends: "double_click" },
+    },
+    orders_bought_at_once: {
+      title: ["three orders bought at the same moment", "同一时刻购买三个订单"],
+      needs: ["setsIds"],
+      steps: [
+        atOnce(startNow(CREATE), startNow(...on("b", CREATE)), startNow(...on("c", CREATE))),
+        onEach(TELL_CREATED, PAYMENT),
+      ],
     },
     second_at_once: {
       title: ["an order bought four times at once after it was cancelled", "取消后同时下单四次"],

@@ -151,7 +151,7 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
     title: ["two orders of one customer, in one browser", "同一客户在同一浏览器中的两个订单"],
     isOneBrowser: true,
     steps: [NEW_ORDER, on("b", NEW_ORDER, PAY, VISIT), LOOK, on("b", TELL, LOOK), VISIT, PAYMENT],
-    causes: { ...MIXED_SESSION_CAUSES, one_order: "shares_order" },
+    causes: MIXED_SESSION_CAUSES,
   },
   return_longer_session: {
     needs: ["setsIds"],

@@ -64,8 +64,8 @@ export const CAUSES = {
     "事件先于创建请求的响应到达，之后的支付没有入账：商店当时还不认识该订单，之后一直把它当作未知订单。请在发送创建请求之前保存订单，或在保存之前返回 503。",
   ],
   shares_order: [
-    "Two purchases got one order and one payment page: generate the order number in the statement that stores it, under a unique index, and use it once.",
-    "两次购买得到了同一个订单和同一个支付页面：请在保存订单的同一条语句中生成订单号，加唯一索引，且只使用一次。",
+    "Two purchases got one payment page: generate the order number in the statement that stores it, under a unique index, and keep a checkout only with its order, not in a variable of all requests or in the browser's session.",
+    "两次购买得到了同一个支付页面：请在保存订单的同一条语句中生成订单号，加唯一索引；收款单只与其订单一起保存，不要放在所有请求共用的变量或浏览器会话中。",
   ],
   fails_undisturbed: [
     "The purchase failed although nothing disturbed it: read the output of the purchase, and the answers of the service in `checkout requests list`.",
