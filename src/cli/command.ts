@@ -194,11 +194,12 @@ function createOption<Value>(
   description: string,
   parse: (text: string, earlierValue: Value | undefined) => Value,
 ): Option {
-  return new Option(flags, description).argParser((text: string, earlierValue: Value | undefined) => {
+  const option = new Option(flags, description);
+  return option.argParser((text: string, earlierValue: Value | undefined) => {
     try {
       return parse(text, earlierValue);
     } catch (error) {
-      throw error instanceof InvalidArgumentError ? new RefusedValueError(flags, error.message) : error;
+      throw error instanceof InvalidArgumentError ? new RefusedValueError(option, error) : error;
     }
   });
 }
@@ -206,10 +207,32 @@ function createOption<Value>(
 /** commander rethrows this error unchanged. */
 class RefusedValueError extends CommanderError {
   readonly reason: string;
+  /** The refused duration; undefined if the option takes another kind of value. */
+  readonly duration?: RefusedDuration;
 
-  constructor(flags: string, reason: string) {
-    super(EXIT.usage, "checkout.refusedValue", `error: option '${flags}' is invalid. ${reason}`);
-    this.reason = reason;
+  constructor({ flags, long }: Option, error: InvalidArgumentError) {
+    super(EXIT.usage, "checkout.refusedValue", `error: option '${flags}' is invalid. ${error.message}`);
+    this.reason = error.message;
+    if (error instanceof InvalidDurationError && long)
+      this.duration = { option: long, text: error.text, unit: error.unit };
+  }
+}
+
+/** `unit`: the unit of a number without a unit; undefined if the number decides between seconds and milliseconds. */
+export type RefusedDuration = {
+  readonly option: string;
+  readonly text: string;
+  readonly unit: string | undefined;
+};
+
+class InvalidDurationError extends InvalidArgumentError {
+  readonly text: string;
+  readonly unit: string | undefined;
+
+  constructor(message: string, { text, unit }: Omit<RefusedDuration, "option">) {
+    super(message);
+    this.text = text;
+    this.unit = unit;
   }
 }
 
@@ -225,10 +248,11 @@ export function toOptionParser<Value>(parse: (text: string) => Outcome<Value>): 
 export function optionParser<Value>(
   expectedText: string,
   parse: (text: string) => Value | undefined,
+  errorFor: typeof invalidOption = invalidOption,
 ): (text: string) => Value {
   return (text) => {
     const value = parse(text);
-    if (value === undefined) throw invalidOption(expectedText, text);
+    if (value === undefined) throw errorFor(expectedText, text);
     return value;
   };
 }
@@ -239,7 +263,16 @@ export function switchOption(flags: string, description: string): Option {
 
 /** The error that a parser throws. The name of the option is added to it, and the command ends with a usage error. */
 export function invalidOption(expectedText: string, gotText: string): InvalidArgumentError {
-  return new InvalidArgumentError(`Expected ${expectedText}; got ${printableLiteral(gotText)}.`);
+  return new InvalidArgumentError(expectedValueText(expectedText, gotText));
+}
+
+/** `invalidOption` for a duration: the hint repeats a number without a unit with the probable unit. */
+export function invalidDuration(expectedText: string, gotText: string, unit?: string): InvalidArgumentError {
+  return new InvalidDurationError(expectedValueText(expectedText, gotText), { text: gotText, unit });
+}
+
+function expectedValueText(expectedText: string, gotText: string): string {
+  return `Expected ${expectedText}; got ${printableLiteral(gotText)}.`;
 }
 
 /** `--store`. Its variable accepts only an id, because a name is known only in one sandbox. */

@@ -1,6 +1,6 @@
 import { MAX_NOTE_LENGTH } from "../core/readiness/names.ts";
 import type { Option } from "commander";
-import { invalidOption, optionParser, valueOption } from "./command.ts";
+import { invalidDuration, invalidOption, optionParser, valueOption } from "./command.ts";
 import { isHost, parseSchedule, parseRateLimitText } from "../core/config/setting-text.ts";
 import { english } from "../core/language.ts";
 import { explainAmountFault } from "../core/money.ts";
@@ -23,13 +23,17 @@ const MAX_DURATION_MS = 24 * 3_600_000;
 /** Parses `500ms`, `10s`, `2m` or `1h`, at most a day, to milliseconds; for timeouts. */
 export function parseDuration(text: string): number {
   const milliseconds = parseDurationText(text);
-  if (milliseconds === undefined) throw invalidOption("a duration such as 500ms, 10s or 2m", text);
-  if (milliseconds > MAX_DURATION_MS) throw invalidOption("a duration of at most 24h", text);
+  if (milliseconds === undefined) throw invalidDuration("a duration such as 500ms, 10s or 2m", text);
+  if (milliseconds > MAX_DURATION_MS) throw invalidDuration("a duration of at most 24h", text);
   return milliseconds;
 }
 
 /** Parses `10m` or a moment in ISO 8601; the option decides whether the span counts back or ahead. */
-export const parseSpanOrMoment = optionParser(english(PARTS.span_or_moment), parseSpanOrMomentText);
+export const parseSpanOrMoment = optionParser(
+  english(PARTS.span_or_moment),
+  parseSpanOrMomentText,
+  invalidDuration,
+);
 
 /** Where a list of events begins: after an event, or at a time. */
 export type EventStart = SpanOrMoment | { readonly eventId: string };
@@ -42,10 +46,15 @@ export function parseEventStart(text: string): EventStart | undefined {
 
 /** A parser of durations within bounds, in milliseconds. */
 export function durationParser(minimum: number, maximum: number): (text: string) => number {
-  return optionParser(`a duration from ${durationText(minimum)} to ${durationText(maximum)}`, (text) => {
-    const milliseconds = parseDurationText(text) ?? 0;
-    return milliseconds >= minimum && milliseconds <= maximum ? milliseconds : undefined;
-  });
+  const [, unit] = /^\d+([mhd])$/.exec(durationText(minimum)) ?? [];
+  return optionParser(
+    `a duration from ${durationText(minimum)} to ${durationText(maximum)}`,
+    (text) => {
+      const milliseconds = parseDurationText(text) ?? 0;
+      return milliseconds >= minimum && milliseconds <= maximum ? milliseconds : undefined;
+    },
+    (expectedText, gotText) => invalidDuration(expectedText, gotText, unit),
+  );
 }
 
 /** Parses a UUID to lower case; undefined if the text is not a UUID. */

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { VERSION } from "../../version.ts";
+import type { RefusedDuration } from "../command.ts";
 import { wordsBeforeSeparator, settingVariable } from "../option-rules.ts";
 import { usageProblem, type Problem } from "../problem.ts";
 import type { TypedLine } from "../program.ts";
@@ -20,7 +21,12 @@ import {
 import { lineOfWords, refusalOf } from "./follow.ts";
 import { isSame, similarCommands, similarOptions } from "./search.ts";
 
-type CommanderError = { readonly code: string; readonly message: string };
+type CommanderError = {
+  readonly code: string;
+  readonly message: string;
+  /** The typed value of an option that takes a duration, if it was refused. */
+  readonly duration?: RefusedDuration;
+};
 
 const UNKNOWN_COMMAND = "commander.unknownCommand";
 const UNKNOWN_OPTION = "commander.unknownOption";
@@ -262,13 +268,11 @@ function lineWithoutFormat(message: string, { world }: TypedLine): string | unde
 const MIN_MS = 1000;
 
 /** The typed line with a unit for a duration that is only a number: `--timeout 10`, `--latency 2000`. */
-function lineWithUnit({ code, message }: CommanderError, { world }: TypedLine): string | undefined {
-  const [, option = "", unit = "", number = ""] =
-    /^error: option '(--[\w-]+) .*Expected a duration (?:from \d+(m|h|d)\b)?.*; got "(\d+)"/.exec(message) ??
-    [];
-  if (code !== "checkout.refusedValue" || number === "" || world.argv.includes("--")) return undefined;
+function lineWithUnit({ duration: refused }: CommanderError, { world }: TypedLine): string | undefined {
+  if (refused === undefined || !/^\d+$/.test(refused.text) || world.argv.includes("--")) return undefined;
+  const { option, text: number, unit = Number(number) < MIN_MS ? "s" : "ms" } = refused;
   const isJoined = world.argv.includes(`${option}=${number}`);
-  const duration = `${number}${unit || (Number(number) < MIN_MS ? "s" : "ms")}`;
+  const duration = `${number}${unit}`;
   return retypeLine(world, new Map([[option, isJoined ? 1 : 2]]), `${option} ${duration}`);
 }
 

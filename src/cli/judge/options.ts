@@ -5,6 +5,7 @@ import { parseCommandLine } from "../../client/merchant-command.ts";
 import { DEFAULT_SETTLE_MS, MAX_SETTLE_MS } from "../../core/judge/shop.ts";
 import { accept } from "../../core/outcome.ts";
 import {
+  invalidDuration,
   invalidOption,
   repeatedOption,
   switchOption,
@@ -169,7 +170,7 @@ function parsePattern(text: string): RegExp {
 function parseSettle(text: string): number {
   const milliseconds = parseDuration(text);
   if (milliseconds > MAX_SETTLE_MS)
-    throw invalidOption(`a duration of at most ${MAX_SETTLE_MS / 1000}s`, text);
+    throw invalidDuration(`a duration of at most ${MAX_SETTLE_MS / 1000}s`, text);
   return milliseconds;
 }
 

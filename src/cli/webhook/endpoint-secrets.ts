@@ -2,7 +2,14 @@ import { encodeAnswer, isRequestOf } from "../../core/control/operations.ts";
 import { DEFAULT_OVERLAP_MS } from "../../core/control/operations/webhook.ts";
 import { printable } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
-import { optionParser, register, valueOption, type Context, type Group } from "../command.ts";
+import {
+  invalidDuration,
+  optionParser,
+  register,
+  valueOption,
+  type Context,
+  type Group,
+} from "../command.ts";
 import { choiceParser } from "../parsers.ts";
 import { fieldLines, secretText } from "../printer.ts";
 import { findId } from "../target/ids.ts";
@@ -97,9 +104,13 @@ async function findOnlyEndpoint(context: Context): Promise<string> {
   throw refuseUsage(message, `checkout endpoints secret ${onlyEndpoint.id}`);
 }
 
-const parseOverlap = optionParser("a duration from 0s to 30d", (text): Overlap | undefined => {
-  const milliseconds = /^0(ms|s|m|h|d)?$/.test(text) ? 0 : parseDurationText(text);
-  return milliseconds !== undefined && isRequestOf("rotateSecret", { overlapMs: milliseconds })
-    ? { text, milliseconds }
-    : undefined;
-});
+const parseOverlap = optionParser(
+  "a duration from 0s to 30d",
+  (text): Overlap | undefined => {
+    const milliseconds = /^0(ms|s|m|h|d)?$/.test(text) ? 0 : parseDurationText(text);
+    return milliseconds !== undefined && isRequestOf("rotateSecret", { overlapMs: milliseconds })
+      ? { text, milliseconds }
+      : undefined;
+  },
+  invalidDuration,
+);
