@@ -1,5 +1,5 @@
 import type { Words } from "../language.ts";
-import { NO_NAME } from "../webhook/dialect-differences.ts";
+import { sentNamesIn } from "../webhook/dialect-differences.ts";
 
 export type DrillSentence = Words | ((...values: string[]) => Words);
 
@@ -21,11 +21,8 @@ export const EXPECTED_RESULTS = {
 
 /** Replaces the sandbox's names with a dialect's names, except names of letters only, which may be ordinary words. */
 function replaceNames(text: string, namesText: string): string {
-  const pairs = new Map(namesText.split(", ").map((pair) => pair.split(" → ") as [string, string]));
-  return text.replace(/[A-Za-z]+(?:[._-][A-Za-z]+)+/g, (name) => {
-    const otherName = pairs.get(name);
-    return otherName === undefined || otherName === NO_NAME ? name : otherName;
-  });
+  const sentNames = sentNamesIn(namesText);
+  return text.replace(/[A-Za-z]+(?:[._-][A-Za-z]+)+/g, (name) => sentNames.get(name) ?? name);
 }
 
 export const STEP_RESULTS = {

@@ -2,7 +2,10 @@ import type { Dialect } from "../shape/dialect.ts";
 import { DEFAULT_HEADER_NAMES, HEADER_KINDS, headerNamesIn } from "./signature.ts";
 
 /** Stands for the name of something that the service does not send. */
-export const NO_NAME = "–";
+const NO_NAME = "–";
+// Steps of drills store texts of differences, so these separators never change.
+const ARROW = " → ";
+const SEPARATOR = ", ";
 
 type NamePairs = readonly (readonly [ours: string, theirs: string | number | null | undefined])[];
 
@@ -36,7 +39,7 @@ const NAMES_BY_DECISION: Readonly<Record<number, (dialect: Dialect) => NamePairs
 export function differencesOn(dialect: Dialect | undefined, decision: number): readonly string[] {
   const namePairs = dialect === undefined ? [] : (NAMES_BY_DECISION[decision]?.(dialect) ?? []);
   return namePairs.flatMap(([ourName, theirName]) =>
-    theirName === undefined || theirName === ourName ? [] : [`${ourName} → ${theirName ?? NO_NAME}`],
+    theirName === undefined || theirName === ourName ? [] : [`${ourName}${ARROW}${theirName ?? NO_NAME}`],
   );
 }
 
@@ -45,7 +48,17 @@ export function differencesText(
   dialect: Dialect,
   decisions = Object.keys(NAMES_BY_DECISION).map(Number),
 ): string {
-  return decisions.flatMap((decision) => differencesOn(dialect, decision)).join(", ");
+  return decisions.flatMap((decision) => differencesOn(dialect, decision)).join(SEPARATOR);
+}
+
+/** Our names in a text of `differencesText`, each with the name that the service sends in its place. */
+export function sentNamesIn(text: string): ReadonlyMap<string, string> {
+  const pairs = text.split(SEPARATOR).map((pair) => pair.split(ARROW));
+  return new Map(
+    pairs.flatMap(([ourName = "", theirName = NO_NAME]) =>
+      theirName === NO_NAME ? [] : [[ourName, theirName] as const],
+    ),
+  );
 }
 
 /** The decisions on names in deliveries, in the order in which a text lists the names. */
