@@ -70,9 +70,10 @@ export function redactValues(text: string, secrets: readonly string[]): string {
   return secrets.reduce((redactedText, secret) => redactedText.replaceAll(secret, "…"), text);
 }
 
-/** A description of the texts for which `containsSecret` is true. */
-export const SECRET_DESCRIPTION =
-  "an API key, a signing secret or a token: it is stored, logged and forwarded";
+/** The texts for which `containsSecret` is true. */
+export const SECRET_KINDS = "an API key, a signing secret or a token";
+/** `SECRET_KINDS` with the reason for refusing them. */
+export const SECRET_DESCRIPTION = `${SECRET_KINDS}: it is stored, logged and forwarded` as const;
 export const SECRET_DESCRIPTION_ZH = "API 密钥、签名密钥或令牌：这些内容会被保存、记录并转发";
 
 /** Whether a text contains an API key, a signing secret or a token, or a large part of one, judged by its form. */

@@ -12,7 +12,7 @@ import {
 } from "jsonc-parser";
 import { closestMatch } from "leven";
 import * as z from "zod/mini";
-import { snakeCase, SECRET_DESCRIPTION, containsSecret, printableLiteral } from "../text.ts";
+import { snakeCase, SECRET_KINDS, containsSecret, printableLiteral } from "../text.ts";
 import { wireSchema } from "../shape/wire-names.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { conflictsIn, targetFaultsIn } from "./conflicts.ts";
@@ -72,7 +72,7 @@ export function parseConfig(text: string): Outcome<ParsedConfig, readonly Config
     : accept({ config, locate });
 }
 
-const SECRET_IN_FILE = `contains ${SECRET_DESCRIPTION.split(":")[0] ?? "a secret"}: the file never contains a secret; write { "env": "NAME" } for the variable that contains it`;
+const SECRET_IN_FILE = `contains ${SECRET_KINDS}: the file never contains a secret; write { "env": "NAME" } for the variable that contains it`;
 
 const SYNTAX_TEXTS: Readonly<Partial<Record<ParseErrorCode, string>>> = {
   1: "this is not a JSON value",
