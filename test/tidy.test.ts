@@ -173,6 +173,28 @@ const READS_SENTENCES: ReadonlySet<string> = new Set([
   "core/webhook/diagnosis/pasted-secrets.ts",
 ]);
 
+/** Words of texts from outside that a message of the program also has, by file; a file alone: all its words. */
+const READS_WORDS: ReadonlySet<string> = new Set([
+  // Logs of older versions have only the message.
+  "core/explain/older-refusals.ts",
+  // Answers of receivers.
+  "core/explain/delivery-causes.ts",
+  // PEM.
+  "core/webhook/certificates.ts: BEGIN CERTIFICATE",
+  "core/webhook/certificates.ts: END CERTIFICATE",
+  // SQLite's report of a damaged database.
+  "store/connection/storage-failure.ts: error code",
+  // The runtime's error about an object.
+  "hosted/connection.ts: internal error",
+  // commander's suggestion.
+  "cli/hints/hints.ts: you mean",
+  // The first line of a completion script of ours, by which an installation recognises it.
+  "cli/completion/commands.ts: completion for",
+  "cli/completion/commands.ts: for checkout",
+  // The colour of a state.
+  "cli/table.ts: in progress",
+]);
+
 /** Files that compare texts from outside: lines that people type, and errors of libraries. */
 const COMPARES_SENTENCES: ReadonlySet<string> = new Set([
   "cli/hints/equivalents.ts",
@@ -312,12 +334,51 @@ test("no regular expression parses a message of the program", () => {
   expect(reads([told, fake("const isUuid = /^store [0-9a-f-]+$/; const own = /is gone/;")])).toEqual([]);
 });
 
+test("no pattern and no search in a text has two adjacent words of a message of the program", () => {
+  const reads = (all: readonly SourceFile[]): readonly string[] => {
+    const texts = all.flatMap(sentencesIn);
+    const own = new Set(texts.flatMap(wordPairs));
+    const chinese = texts.filter((text) => CHINESE.test(text)).join("\n");
+    const constants = new Map(all.flatMap(namedTexts));
+    return all.flatMap((file) =>
+      wordsRead(file, constants)
+        .filter((words) => own.has(words) || (CHINESE.test(words) && chinese.includes(words)))
+        .map((words) => `${file.name}: ${words}`),
+    );
+  };
+  const isOther = (found: string): boolean =>
+    READS_WORDS.has(found) || READS_WORDS.has(found.split(":")[0] ?? "");
+  expect(reads(sources).filter((found) => !isOther(found))).toEqual([]);
+  const told = fake(
+    "const said = [`store ${id} is not active, so it cannot be paid`, '商店未启用'];",
+    "told.ts",
+  );
+  const sly = [
+    "/is not active/.test(said)",
+    "/store (.*) is not (?=active)/.exec(said)",
+    "/^warning: .*not active(.*)/.exec(said)",
+    'new RegExp("it cannot").exec(said)',
+    'said.includes("not active")',
+    'said.split(", so it cannot ")',
+    'said.search("be paid")',
+    "said.endsWith(END)",
+    "/^商店(.*)/.exec(said)",
+  ];
+  const found = sly.map(
+    (text) => reads([told, fake(`const END = "it cannot be paid"; ${text};`)]).length > 0,
+  );
+  expect(found).toEqual(sly.map(() => true));
+  const right =
+    'const isUuid = /^store [0-9a-f-]+$/; const own = /is gone/; const has = said.includes("not");';
+  expect(reads([told, fake(right)])).toEqual([]);
+});
+
 test("no code compares a text with a message of the program, or looks up a text by a message", () => {
   const compares = (all: readonly SourceFile[]): readonly string[] => {
     const sentences = new Map(all.flatMap(namedTexts));
     return all.flatMap((file) =>
       comparedTexts(file)
-        .map((node) => textOf(node) || textNamed(named(node), file, sentences))
+        .map((node) => textOf(node) || textNamed(constantIn(node), file, sentences))
         .filter((text) => /[A-Za-z]+ [A-Za-z]+ [A-Za-z]+/.test(text) && !OTHER_TEXTS.test(text))
         .map((text) => `${file.name} ${text.slice(0, 20)}`),
     );
@@ -799,7 +860,10 @@ function sentencesIn({ tree }: SourceFile): string[] {
   traverseFast(tree, (node) => {
     found.push(textOf(node));
   });
-  return found.filter((text) => /[A-Za-z]{2,} [a-z]+ [A-Za-z]{2,}/.test(text) && !OTHER_TEXTS.test(text));
+  return found.filter(
+    (text) =>
+      (/[A-Za-z]{2,} [a-z]+ [A-Za-z]{2,}/.test(text) || CHINESE.test(text)) && !OTHER_TEXTS.test(text),
+  );
 }
 
 /** SQL, and commands. */
@@ -809,17 +873,19 @@ const OTHER_TEXTS = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|WITH)\b|ORD
 function namedTexts({ path, tree }: SourceFile): (readonly [string, string])[] {
   const found: (readonly [string, string])[] = [];
   traverseFast(tree, (node) => {
-    if (node.type === "VariableDeclarator" && node.init && CONSTANT.test(named(node.id)))
+    if (node.type === "VariableDeclarator" && node.init && textOf(node.init) !== "")
       found.push([`${path} ${named(node.id)}`, textOf(node.init)]);
   });
   return found;
 }
 
-const CONSTANT = /^[A-Z][A-Z_]+$/;
+function constantIn(node: Node): string {
+  return /^[A-Z][A-Z_]+$/.test(named(node)) ? named(node) : "";
+}
 
 /** The text of a constant that a file has or imports; empty for any other name. */
 function textNamed(name: string, file: SourceFile, texts: ReadonlyMap<string, string>): string {
-  if (!CONSTANT.test(name)) return "";
+  if (name === "") return "";
   const imported = namesImported(file).find((one) => one.endsWith(` ${name}`));
   return texts.get(`${file.path} ${name}`) ?? texts.get(imported ?? "") ?? "";
 }
@@ -861,6 +927,49 @@ function patternsIn({ tree }: SourceFile): RegExp[] {
     if (/[A-Za-z]{4,}/.test(words)) found.push(new RegExp(node.pattern, node.flags.replace("g", "")));
   });
   return found;
+}
+
+/** The words of patterns and of searches in a text: pairs of adjacent words, and Chinese words. */
+function wordsRead(file: SourceFile, constants: ReadonlyMap<string, string>): string[] {
+  const found: string[] = [];
+  const read = (text: string): void => {
+    found.push(...wordPairs(text), ...(text.match(/[\u4e00-\u9fff]{2,}/g) ?? []));
+  };
+  const textIn = (node: Node | undefined): string => {
+    const text = node === undefined ? "" : textOf(node) || textNamed(named(node), file, constants);
+    return OTHER_TEXTS.test(text) ? "" : text;
+  };
+  traverseFast(file.tree, (node) => {
+    if (node.type === "RegExpLiteral") literalParts(node.pattern).forEach(read);
+    if (node.type === "NewExpression" && named(node.callee) === "RegExp")
+      literalParts(textIn(node.arguments[0])).forEach(read);
+    if (node.type === "CallExpression" && SEARCHES.test(named(node.callee).split(".").at(-1) ?? ""))
+      read(textIn(node.arguments[0]));
+  });
+  return found;
+}
+
+const SEARCHES =
+  /^(startsWith|endsWith|includes|indexOf|lastIndexOf|split|replace|replaceAll|match|matchAll|search)$/;
+const CHINESE = /[\u4e00-\u9fff]{2}/;
+
+/** The parts of a pattern that stand for themselves. */
+function literalParts(pattern: string): string[] {
+  return pattern
+    .replaceAll(/\(\?(?:<?[=!]|:|<\w+>)|\\b/g, "")
+    .replaceAll(/\\s\+?/g, " ")
+    .replaceAll(/\[[^\]]*\]|\\[A-Za-z]/g, "|")
+    .replaceAll("\\", "")
+    .split(/[()|^$.*+?{}]/);
+}
+
+/** The pairs of adjacent words of a text, one of them with four letters or more. */
+function wordPairs(text: string): string[] {
+  const pairs = Array.from(
+    text.matchAll(/(?<![A-Za-z])(?=([A-Za-z]+ [A-Za-z]+)(?![A-Za-z\d]))/g),
+    ([, pair = ""]) => pair,
+  );
+  return pairs.filter((pair) => /[A-Za-z]{4,}/.test(pair));
 }
 
 function longFunctions(file: SourceFile): string[] {
