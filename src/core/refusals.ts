@@ -39,7 +39,7 @@ const EXPECTED_PRICE = [
 const NO_SECRET_WORDS = [`{field} must be free of ${A_SECRET}`, `{field} 不得包含 ${A_SECRET_ZH}`] as const;
 
 /** In the order of the checks (decision 3) within each code. */
-const V1_REFUSALS = {
+export const V1_REFUSALS = {
   invalid_request: {
     http_version: { expected: ["HTTP/1.1 was expected", "应为 HTTP/1.1"] },
     transfer_coding: "the only supported transfer coding is chunked",
