@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { createHarness } from "../support/harness.ts";
+import { createHarness, type FullAnswer, type RunningSandbox } from "../support/harness.ts";
 import { askPortal, portalHost, signIn } from "../support/portal-sign-in.ts";
 import { textOf } from "../support/portal.ts";
 
@@ -17,21 +17,16 @@ type Previous = {
   readonly states: Readonly<Record<string, readonly string[]>>;
 };
 
-const PACKED = join(import.meta.dirname, "../../fixtures/previous-version.json.br");
-const PREVIOUS = JSON.parse(brotliDecompressSync(readFileSync(PACKED)).toString()) as Previous;
+const PREVIOUS = unpack("previous-version") as Previous;
+/** Another folder of the previous version, with a snapshot: orders with accepted, failed and dropped deliveries. */
+const DELIVERIES = unpack("previous-deliveries") as Pick<Previous, "files" | "explained">;
 /** Fields of an explanation that are texts of this version; only the golden file compares them. */
 const TEXTS = new Set(["summary", "check", "expected", "text"]);
 /** The end of a section: rules and decisions, whose words may change. */
 const AFTER_PARTS = / (?:Rule|Decision|Help|接口规则|本沙箱约定|解决办法) .*$/s;
 
 test("a folder and a snapshot of the previous version show the same stories in both languages", async () => {
-  const harness = createHarness();
-  for (const [name, content] of Object.entries(PREVIOUS.files)) {
-    const path = join(harness.cwd, ".checkout", name);
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    writeFileSync(path, Buffer.from(content, "base64"), { mode: 0o600 });
-  }
-  const sandbox = await harness.start(["--port", "0", "--adopt"]);
+  const { harness, sandbox } = await openFolder(PREVIOUS);
   const json = (...words: string[]) => harness.ask(words);
   const told: Record<string, unknown> = {};
   for (const [id, before] of Object.entries(PREVIOUS.explained)) {
@@ -42,14 +37,7 @@ test("a folder and a snapshot of the previous version show the same stories in b
   const { cookie } = await signIn(harness, sandbox, "merchant");
   const pageAt = async (place: string): Promise<string> => {
     const [language = "", path = ""] = place.split(" ");
-    const headers = {
-      Authorization: "",
-      Host: portalHost(sandbox),
-      Cookie: cookie,
-      "Accept-Language": language,
-    };
-    const address = `/portal/${sandbox.ready.store_id}${path}`;
-    return String((await askPortal(sandbox, { path: address, headers })).body);
+    return String((await pageIn(sandbox, { cookie, language, path })).body);
   };
   for (const place of Object.keys(PREVIOUS.pages)) {
     const [, why = ""] = /(<section>.*?<\/section>)/s.exec(await pageAt(place)) ?? [];
@@ -68,6 +56,63 @@ test("a folder and a snapshot of the previous version show the same stories in b
   await checkEndpoints();
   await expect(`${JSON.stringify(told, null, 2)}\n`).toMatchFileSnapshot("previous-version.golden.txt");
 });
+
+test("a folder and a snapshot of the previous version tell the stories of their deliveries as before, in both languages", async () => {
+  const { harness, sandbox } = await openFolder(DELIVERIES);
+  const { cookie } = await signIn(harness, sandbox, "merchant");
+  const told: Record<string, readonly string[]> = {};
+  const checkStories = async (): Promise<void> => {
+    for (const [id, before] of Object.entries(DELIVERIES.explained)) {
+      const explained = await harness.ask(["explain", id]);
+      expect(withoutTexts(explained)).toEqual(withoutTexts({ ...before, fact: null }));
+    }
+    const { headers } = await pageIn(sandbox, { cookie, language: "en", path: "/find?q=order-1" });
+    const path = String(headers["Location"]).split(sandbox.ready.store_id)[1] ?? "";
+    for (const language of ["en", "zh-CN"]) {
+      const { body } = await pageIn(sandbox, { cookie, language, path });
+      const [story = ""] = /<ol class="story".*?<\/section>/s.exec(String(body)) ?? [];
+      const lines = story
+        .replaceAll(/<pre.*?<\/pre>/gs, "")
+        .split("</li>")
+        .map(textOf);
+      expect([language, lines]).toEqual([language, (told[language] ??= lines)]);
+    }
+  };
+  await checkStories();
+  await harness.ask(["snapshots", "restore", "before", "--trust", "--adopt"]);
+  await checkStories();
+  await expect(`${JSON.stringify(told, null, 2)}\n`).toMatchFileSnapshot("previous-deliveries.golden.txt");
+});
+
+function unpack(name: string): unknown {
+  const packed = readFileSync(join(import.meta.dirname, `../../fixtures/${name}.json.br`));
+  return JSON.parse(brotliDecompressSync(packed).toString());
+}
+
+/** Starts a sandbox in a folder with these files. */
+async function openFolder({ files }: Pick<Previous, "files">) {
+  const harness = createHarness();
+  for (const [name, content] of Object.entries(files)) {
+    const path = join(harness.cwd, ".checkout", name);
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(path, Buffer.from(content, "base64"), { mode: 0o600 });
+  }
+  return { harness, sandbox: await harness.start(["--port", "0", "--adopt"]) };
+}
+
+/** A page of the store in a language. */
+function pageIn(
+  sandbox: RunningSandbox,
+  { cookie, language, path }: { readonly cookie: string; readonly language: string; readonly path: string },
+): Promise<FullAnswer> {
+  const headers = {
+    Authorization: "",
+    Host: portalHost(sandbox),
+    Cookie: cookie,
+    "Accept-Language": language,
+  };
+  return askPortal(sandbox, { path: `/portal/${sandbox.ready.store_id}${path}`, headers });
+}
 
 function withoutTexts(told: unknown): unknown {
   return JSON.parse(JSON.stringify(told), (key, value: unknown) => (TEXTS.has(key) ? undefined : value));
