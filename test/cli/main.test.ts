@@ -10,6 +10,7 @@ import { createPrinter } from "../../src/cli/printer.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { table } from "../../src/cli/table.ts";
 import { REAL } from "../support/real.ts";
+import { refusalText } from "../support/refusal-texts.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { runWithSpinner } from "../../src/cli/request/exchange.ts";
 import { output } from "../../src/cli/output/output.ts";
@@ -143,23 +144,20 @@ test("an error about a command line has no word that may be a secret", async () 
   const harness = createHarness();
   await harness.start();
   const address = "http://user:hunter2@shop.example/";
-  const rows: readonly (readonly [argv: string[], said: string])[] = [
+  const rows: readonly (readonly [argv: string[], said: string | RegExp])[] = [
     [createOrder("o", "--api-key=hunter2"), "unknown option '--api-key'"],
     [createOrder("o", "--api-key='hunter2'"), "unknown option '--api-key'"],
     [createOrder("o", "-phunter2"), "unknown option '-p'"],
     [["whoami", address], "got 1: http://…@shop.example/"],
     [["orders", address], "unknown command 'http://…@shop.example/'"],
-    [
-      ["sandbox", "start", "--public-url", address],
-      "option '--public-url <origin>' is invalid. expected an http",
-    ],
+    [["sandbox", "start", "--public-url", address], /'--public-url <origin>'/],
     [["sandbox", "start", "--port", "0", "--port", address], 'got "http://…@shop.example/"'],
-    [["listen", "--header", "Authorization hunter2"], "a header is NAME:VALUE"],
-    [["listen", "--header", "Checkout-Event-Id: hunter2"], "the header"],
-    [["listen", "--forward", address], "must not contain a user"],
-    [["listen", "--route", address], "a route has the form TYPE=URL"],
-    [["endpoints", "add", address], "must not contain a user"],
-    [["return-origins", "add", address], "no user name"],
+    [["listen", "--header", "Authorization hunter2"], refusalText("header_form")],
+    [["listen", "--header", "Checkout-Event-Id: hunter2"], refusalText("header_reserved")],
+    [["listen", "--forward", address], refusalText("target_with_credentials")],
+    [["listen", "--route", address], refusalText("route_form")],
+    [["endpoints", "add", address], refusalText("target_with_credentials")],
+    [["return-origins", "add", address], refusalText("bad_return_origin")],
     [["sandbox", "clock", "advance", address], "got"],
     [["sandbox", "wait", "--base-url", address], "--base-url"],
     [["sessions", "get", "x", "--base-url", address], "--base-url"],
@@ -168,7 +166,7 @@ test("an error about a command line has no word that may be a secret", async () 
     for (const more of [[], ["--json"]]) {
       const { code, stderr } = await harness.run([...argv, ...more]);
       const message = more.length === 0 ? stderr : (json(stderr)["error"] as { message: string }).message;
-      expect([argv, code === 0, message]).toEqual([argv, false, expect.stringContaining(said)]);
+      expect([argv, code === 0, message]).toEqual([argv, false, expect.stringMatching(said)]);
       expect(stderr).not.toContain("hunter2");
     }
   }

@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { hintAsTyped } from "../../src/cli/hints/again.ts";
 import { OTHER_COMMANDS, COMMANDS, argsOf } from "../support/commands.ts";
 import { createHarness, type CommandOptions, type Harness } from "../support/harness.ts";
+import { refusalText } from "../support/refusal-texts.ts";
 
 type Made = {
   readonly store_id: string;
@@ -266,7 +267,7 @@ test("a store that the sandbox does not have is reported, with the command that 
   for (const line of [`events list --store ${UNKNOWN}`, `sandbox clock advance 1h --store ${UNKNOWN}`]) {
     const { code, stderr } = await harness.run(line.split(" "));
     expect([line, code]).toEqual([line, 1]);
-    expect(stderr).toContain(`there is no store ${UNKNOWN}`);
+    expect(stderr).toMatch(refusalText("no_store", { store: UNKNOWN }));
     expect(stderr).toContain("checkout stores list");
   }
   const { code, said } = await ask<Fault>(harness, `sessions get ${UNKNOWN} --store ${UNKNOWN}`);

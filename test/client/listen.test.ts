@@ -13,6 +13,7 @@ import { eventually } from "../support/eventually.ts";
 import { createCauseSearch } from "../../src/client/listen/search.ts";
 import { createHarness, EPHEMERAL, type CommandOptions, type Harness } from "../support/harness.ts";
 import { HOSTILE_TEXTS } from "../support/hostile-texts.ts";
+import { refusalText } from "../support/refusal-texts.ts";
 import { startListening, type ListenCommand, type ListenLine } from "../support/listening.ts";
 import { openWebhookSite, type Received } from "../support/webhook-site.ts";
 
@@ -1144,29 +1145,29 @@ test("an invalid option, or combination of options, is a usage error", async () 
   writeFileSync(join(harness.cwd, "secret.txt"), `${SECRET}\n`);
   writeFileSync(join(harness.cwd, "key.txt"), "svc_test_abc\n");
   const rows: readonly (readonly [args: readonly string[], says: RegExp])[] = [
-    [["--forward", "localhost:3000 /x"], /http or https URL/],
-    [["--forward", "ftp://localhost/x"], /http or https URL/],
+    [["--forward", "localhost:3000 /x"], refusalText("target_not_url")],
+    [["--forward", "ftp://localhost/x"], refusalText("target_not_url")],
     [
       ["--forward", "http://example.com/hooks"],
       /checkout listen --forward http:\/\/example\.com\/hooks --allow-target example\.com/,
     ],
-    [["--forward", "http://0x7f.1/"], /write it in that form/],
-    [["--forward", "http://user:pw@localhost:3000/"], /must not contain a user/],
+    [["--forward", "http://0x7f.1/"], refusalText("target_spelling")],
+    [["--forward", "http://user:pw@localhost:3000/"], refusalText("target_with_credentials")],
     [["--forward", "http://localhost:4300/", "--port", "4300"], /port 4300 is the port of this listener/],
-    [["--forward", "http://localhost:3000/#part"], /fragment/],
-    [["--route", "order.succeeded"], /TYPE=URL/],
-    [["--route", "order.paid=http://localhost:3000/"], /an event type is order\.<status> or/],
-    [["--route", "order.*=http://10.0.0.1/"], /only to this machine/],
+    [["--forward", "http://localhost:3000/#part"], refusalText("target_with_fragment")],
+    [["--route", "order.succeeded"], refusalText("route_form")],
+    [["--route", "order.paid=http://localhost:3000/"], refusalText("not_event_type")],
+    [["--route", "order.*=http://10.0.0.1/"], /--allow-target 10\.0\.0\.1/],
     [["--events", "order.paid"], /an event type such as/],
-    [["--header", "no colon"], /NAME:VALUE/],
-    [["--header", "X-A: b\nX-C: d"], /NAME:VALUE/],
-    [["--header", "checkout-signature: 00"], /is set by the delivery/],
-    [["--header", "Content-Length: 1"], /is set by the delivery/],
+    [["--header", "no colon"], refusalText("header_form")],
+    [["--header", "X-A: b\nX-C: d"], refusalText("header_form")],
+    [["--header", "checkout-signature: 00"], refusalText("header_reserved")],
+    [["--header", "Content-Length: 1"], refusalText("header_reserved")],
     [["--timeout", "soon"], /a duration such as/],
     [["--timeout", "2d"], /at most 24h/],
     [["--since", "yesterday"], /last, the id of an event, a duration such as 10m, or an ISO 8601 time/],
     [["--port", "70000"], /a whole number/],
-    [["--allow-target", "shop.test:80"], /HOST without a port/],
+    [["--allow-target", "shop.test:80"], refusalText("target_host_form")],
     [["--ca", "nothing.pem", "--forward", "https://localhost:3000/"], /does not exist/],
     [["--ca", "secret.txt", "--forward", "https://localhost:3000/"], /contains no PEM certificates/],
     [["--ca", "secret.txt", "--insecure", "--forward", "https://localhost:3000/"], /exclude each other/],

@@ -25,6 +25,7 @@ import { REAL } from "../support/real.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { WORKER_FILE } from "../../src/host/folder/files.ts";
 import type { World } from "../../src/world.ts";
+import { refusalText } from "../support/refusal-texts.ts";
 
 /** This repository, in which workerd is installed. */
 const ROOT = join(import.meta.dirname, "../..");
@@ -75,7 +76,7 @@ test("hosted dev serves the command line, keeps its state over restarts and kill
     ["open --print", "checkout events list, checkout explain"],
   ] as const) {
     const { code, stderr } = await runHere(line.split(" "), { cwd, env });
-    expect([line, code, stderr]).toEqual([line, 5, expect.stringContaining("a hosted service has no ")]);
+    expect([line, code, stderr]).toEqual([line, 5, expect.stringMatching(refusalText("hosted_without"))]);
     expect(stderr).toContain(next);
   }
   expect(await first.stop("SIGINT")).toBe(0);

@@ -14,6 +14,7 @@ import { ANY_CHARACTER } from "../support/any-character.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { edgesOf, placesIn, valuesOf, withValueAt, type Schema } from "../support/from-schema.ts";
 import { createHarness, EPHEMERAL, type Harness, type RunningSandbox } from "../support/harness.ts";
+import { refusalText } from "../support/refusal-texts.ts";
 
 type Described = {
   readonly parameters?: readonly {
@@ -45,10 +46,10 @@ const OTHER_HOST = /^(?!https?:\/\/(localhost|127\.0\.0\.1|\[::1\])([:/?]|$))/;
 
 /** Messages of 400 refusals that depend on the sandbox, its clock or other fields, so that no schema states them. */
 const NOT_FOR_ITS_FORM: Partial<Record<OperationName, RegExp>> = {
-  addFault: /^until: expected a time after/,
-  moveClock: /^a clock can show only/,
-  listEvents: /^before continues with older entries/,
-  listDeliveries: /^before continues with older entries/,
+  addFault: refusalText("until_past"),
+  moveClock: refusalText("clock_years"),
+  listEvents: refusalText("before_and_newer"),
+  listDeliveries: refusalText("before_and_newer"),
   createTestOrder:
     /^price_id (must name an approved price|must be free of|already sets)|^currency \S+ is not active/,
   applyConfig:

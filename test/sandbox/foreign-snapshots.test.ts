@@ -7,6 +7,7 @@ import { changedSnapshot } from "../support/changed-snapshot.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type CommandOptions, type Harness } from "../support/harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { refusalText } from "../support/refusal-texts.ts";
 
 const ORDER = {
   order_id: "order-1",
@@ -85,7 +86,7 @@ test("due deliveries of another sandbox's snapshot wait until the snapshot is ad
     listens();
     const restore = `snapshots restore theirs --all --file ${file} --trust`;
     const untrusted = await run(restore.replace(" --trust", ""), { cwd, code: 2 });
-    expect(untrusted.stderr).toContain("another sandbox took this snapshot, or it was changed since");
+    expect(untrusted.stderr).toMatch(refusalText("untrusted_snapshot"));
     expect(untrusted.stderr).toContain("run the command again with --trust");
     const restored = await run(`${restore} --json`, { cwd });
     expect(restored.stderr).toContain(

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.ts";
 import { createHarness } from "../support/harness.ts";
+import { refusalText } from "../support/refusal-texts.ts";
 
 const TEA = "--amount-minor 700 --currency EUR --payment-method alipay_plus";
 
@@ -66,7 +67,7 @@ test("another price with the same id is a conflict that lists the differences", 
       'payment_method "alipay_plus", not "wechat_pay"',
     ],
     [`tea ${TEA} --description green`, 'description "", not "green"'],
-    [`mate ${TEA}`, "not approved: see checkout admin approve-price"],
+    [`mate ${TEA}`, refusalText("price_unapproved", { price: '"mate"' })],
   ] as const;
   const before = await type("prices list");
   for (const [words, message] of rows) {
@@ -74,7 +75,7 @@ test("another price with the same id is a conflict that lists the differences", 
     expect([words, code, said.error]).toEqual([
       words,
       5,
-      { code: "state_conflict", message: expect.stringContaining(message) as string },
+      { code: "state_conflict", message: expect.stringMatching(message) as string },
     ]);
     expect(said.next).toContain("checkout prices list");
   }
@@ -83,10 +84,7 @@ test("another price with the same id is a conflict that lists the differences", 
     expect([line, await type(line)]).toMatchObject([line, { code: 0, said: { added: false } }]);
   expect((await type("prices retire tea")).code).toBe(0);
   const { code, said } = await type(`prices add tea ${TEA}`);
-  expect([code, said.error?.message]).toEqual([
-    5,
-    expect.stringContaining("and is retired; its id cannot be used again"),
-  ]);
+  expect([code, said.error?.message]).toEqual([5, expect.stringMatching(refusalText("price_id_retired"))]);
   const after = (await type("prices list")).said["prices"] as readonly Said[];
   expect(after.filter(({ id }) => id !== "tea")).toEqual(
     (before.said["prices"] as readonly Said[]).filter(({ id }) => id !== "tea"),
@@ -111,16 +109,15 @@ test("the refusal of an unusable price says why and what to do, and a create is 
   expect((await type("prices retire price_coffee")).code).toBe(0);
   expect(await create("price_coffee", "before-it-is-retired")).toEqual(first);
   const rows = [
-    ["price_of_nothing", "which is not in its catalog: see checkout prices list"],
-    ["__proto__", "which is not in its catalog"],
-    ["unseen", "which is not approved: see checkout admin approve-price"],
-    ["price_coffee", "which is retired: choose another one from checkout prices list"],
+    ["price_of_nothing", "unknown_price"],
+    ["__proto__", "unknown_price"],
+    ["unseen", "unapproved_price"],
+    ["price_coffee", "retired_price"],
   ] as const;
-  for (const [priceId, why] of rows) {
+  for (const [priceId, fact] of rows) {
     const { status, body } = await create(priceId, `a-new-purchase-${priceId}`);
     expect([priceId, status, body.error?.code]).toEqual([priceId, 400, "invalid_parameter"]);
-    const head = `price_id must name an approved price of this store; got ${JSON.stringify(priceId)}, `;
-    expect(body.error?.message).toContain(head + why);
+    expect(body.error?.message).toMatch(refusalText(fact, { price: JSON.stringify(priceId) }));
   }
 });
 
@@ -130,21 +127,21 @@ test("approve-price and revoke-price change whether orders can use a price, each
   expect(await acts()).toEqual([]);
   const order = "orders create --order-id o-1 --price-id tea";
   const rows = [
-    [order, 1, "which is not approved"],
+    [order, 1, refusalText("unapproved_price")],
     ["admin approve-price tea --note checked", 0, "tea is approved"],
-    ["admin approve-price tea", 5, "is already approved"],
+    ["admin approve-price tea", 5, refusalText("price_is_approved")],
     ["admin approve-price coffee", 1, "checkout prices list shows the prices"],
     [order, 0, "order created"],
     ["admin revoke-price tea", 0, "tea is no longer approved"],
-    ["admin revoke-price tea", 5, "is not approved"],
-    ["orders create --order-id o-2 --price-id tea", 1, "which is not approved"],
+    ["admin revoke-price tea", 5, refusalText("price_is_not_approved")],
+    ["orders create --order-id o-2 --price-id tea", 1, refusalText("unapproved_price")],
     ["prices retire tea", 0, "the price tea was retired: new orders cannot use it"],
-    ["admin approve-price tea", 5, "is retired"],
+    ["admin approve-price tea", 5, refusalText("price_retired")],
     ["prices retire tea", 0, "new orders cannot use it"],
-    ["prices retire coffee", 1, "the store has no price"],
+    ["prices retire coffee", 1, refusalText("no_price")],
   ] as const;
   for (const [line, code, said] of rows) {
-    expect([line, await text(line)]).toEqual([line, expect.stringContaining(said)]);
+    expect([line, await text(line)]).toEqual([line, expect.stringMatching(said)]);
     if (code !== 0) expect([line, (await type(line)).code]).toEqual([line, code]);
   }
   expect(await acts()).toEqual(["approve_price | tea | checked", "revoke_price | tea | "]);

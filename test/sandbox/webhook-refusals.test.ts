@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
+import { refusalText } from "../support/refusal-texts.ts";
 
 test("only a listener's endpoint accepts the action leave", async () => {
   const site = await openWebhookSite(EPHEMERAL);
@@ -8,7 +9,7 @@ test("only a listener's endpoint accepts the action leave", async () => {
   const left = await site.control(`/endpoints/${id}/state`, { action: "leave" });
   expect([left.error?.code, left.error?.message]).toEqual([
     "state_conflict",
-    `endpoint ${id} has no listener that could disconnect; to hold its deliveries: pause`,
+    expect.stringMatching(refusalText("endpoint_without_listener", { endpoint: id })),
   ]);
   expect(await site.endpoint(id)).toMatchObject({ state: "enabled", reason: null, paused_by: null });
   const listener = await site.control<{ readonly id: string }>("/listener", {
@@ -22,14 +23,14 @@ test("a refused retry suggests checkout listen if the listener has stopped, and 
   const site = await openWebhookSite(EPHEMERAL);
   const { data } = await site.control<{ readonly id: string }>("/listener", { url: site.receiver(3001).url });
   const retry = async () => (await site.control("/deliveries/retry", { endpoint_id: data.id })).error;
-  for (const [action, until, next] of [
-    ["leave", "checkout listen runs again", "checkout listen"],
-    ["pause", "it is enabled", undefined],
+  for (const [action, fact, next] of [
+    ["leave", "endpoint_without_its_listener", "checkout listen"],
+    ["pause", "endpoint_paused", undefined],
   ] as const) {
     await site.control(`/endpoints/${data.id}/state`, { action });
     const refused = await retry();
     expect([refused?.message, refused?.next]).toEqual([
-      expect.stringContaining(`its deliveries are sent when ${until}`),
+      expect.stringMatching(refusalText(fact, { endpoint: data.id })),
       next,
     ]);
   }

@@ -8,6 +8,7 @@ import { duplicatesSubject } from "../../src/core/readiness/drills/drill.ts";
 import { fetchingListenerAddress } from "../../src/core/webhook/endpoint.ts";
 import { describedBy, type ControlDocument } from "./described.ts";
 import type { FullAnswer } from "./harness.ts";
+import { refusalText } from "./refusal-texts.ts";
 
 const STEP = { name: "a", passed: true, expected: "b", got: "c", cause: null, reference: null };
 
@@ -210,7 +211,7 @@ export async function callEveryOperation(service: ControlledService): Promise<re
     const answer = await call(path, body === undefined ? { method } : { body });
     const status = lacks.has(name) ? 409 : 200;
     expect([name, answer.status, described(name, status, answer.body)]).toEqual([name, status, ""]);
-    if (status === 409) expect(answer.body.error?.message).toMatch(/^a hosted service has no /);
+    if (status === 409) expect(answer.body.error?.message).toMatch(refusalText("hosted_without"));
     expect(answer.headers["Content-Type"]).toContain("application/json");
     if (!BARE.has(name)) expect(answer.headers["X-Request-Id"]).toBe(answer.body["request_id"]);
     if (name === "postToEndpoint") subject = await subjectNow();

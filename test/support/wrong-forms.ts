@@ -1,3 +1,5 @@
+import { refusalText } from "./refusal-texts.ts";
+
 /** The fields of a form, by their names. */
 export type Fields = Readonly<Record<string, string>>;
 
@@ -24,18 +26,18 @@ const WRONG_URLS = [
 
 /** Forms with one wrong field, by path below the store. */
 export const WRONG_FORMS: readonly WrongForm[] = [
-  ["/clock", { action: "advance", by: "soon" }, "by", /expected a duration/],
+  ["/clock", { action: "advance", by: "soon" }, "by", refusalText("duration_form")],
   ["/clock", { action: "advance", by: "900d" }, "by", /./],
-  ["/clock", { action: "set", to: "tomorrow" }, "to", /expected a time/],
-  ["/clock", { action: "set", to: "2026-02-30T12:00:00Z" }, "to", /expected a time/],
-  ["/faults", { action: "status", status: "many" }, "status", /expected a whole number/],
+  ["/clock", { action: "set", to: "tomorrow" }, "to", refusalText("moment_form")],
+  ["/clock", { action: "set", to: "2026-02-30T12:00:00Z" }, "to", refusalText("moment_form")],
+  ["/faults", { action: "status", status: "many" }, "status", refusalText("field_form")],
   ["/faults", { action: "status", status: "200" }, "status", /400/],
-  ["/faults", { action: "status", latency: "2s" }, "latency", /applies only to/],
-  ["/faults", { action: "delay", latency: "2 s" }, "latency", /expected a duration/],
-  ["/faults", { action: "delay", until: "soon" }, "until", /expected a duration/],
+  ["/faults", { action: "status", latency: "2s" }, "latency", refusalText("fault_parameter")],
+  ["/faults", { action: "delay", latency: "2 s" }, "latency", refusalText("duration_form")],
+  ["/faults", { action: "delay", until: "soon" }, "until", refusalText("field_form")],
   ["/faults", { action: "delay", probability: "2" }, "probability", /from 0 to 1/],
   ["/faults", { action: "delay", nth: "0" }, "nth", /./],
-  ["/faults", { action: "delay", path: "/v1/orders" }, "path", /is for deliveries/],
+  ["/faults", { action: "delay", path: "/v1/orders" }, "path", refusalText("fault_of_deliveries")],
   ["/catalog", { ...PRICE, amount_minor: "7.00" }, "amount_minor", /700/],
   ["/catalog", { ...PRICE, amount_minor: "0" }, "amount_minor", /./],
   ["/catalog", { ...PRICE, currency: "euro" }, "currency", /./],
