@@ -4,10 +4,12 @@ import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { durationText, parseSpan, parseSpanOrMomentText } from "../../../../core/duration.ts";
 import { partOf } from "../../../../core/fact.ts";
 import {
+  DELIVERY_ACTIONS,
   FAULT_ACTIONS,
   FAULT_PROFILES,
   FORGERY_ACTIONS,
   isApiAction,
+  isForgery,
   type FaultAction,
 } from "../../../../core/fault/actions.ts";
 import { PROFILE_FAULTS } from "../../../../core/fault/profiles.ts";
@@ -41,7 +43,7 @@ import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
 const ACTION_GROUPS = {
   answers: ["status", "rate_limit", "storage_full", "empty", "truncate"],
   connections: ["latency", "slow_body", "reset", "lose_answer", "lose_request"],
-  deliveries: ["duplicate", "reorder", "delay", "drop"],
+  deliveries: DELIVERY_ACTIONS.filter((action) => !isForgery(action)),
   signatures: FORGERY_ACTIONS,
 } as const satisfies Readonly<Record<string, readonly FaultAction[]>>;
 
