@@ -1,5 +1,4 @@
 import type { Checkout } from "../checkout/checkout.ts";
-import { HIDDEN_FIELD, type FieldDisplay } from "../checkout/wire.ts";
 import { toIso } from "../clock.ts";
 import { formatAmount } from "../money.ts";
 import { causeText, holdingFault, likelyCause, type StoryDelivery } from "./delivery.ts";
@@ -115,20 +114,11 @@ export function explainDelivery(
   };
 }
 
-const SUMMARY_TEXTS = {
-  id: HIDDEN_FIELD,
-  object: ({ object }) => (object === "order" ? "order" : "checkout session of order"),
-  order_id: ({ orderId }) => displayText(orderId),
-  amount_minor: ({ amountMinor, currency }) => formatAmount(amountMinor, currency),
-  currency: HIDDEN_FIELD,
-  status: ({ status, expiresAt }) => `${status}, ${SUMMARY_SENTENCES.status[status](toIso(expiresAt))}`,
-  checkout_url: HIDDEN_FIELD,
-  livemode: HIDDEN_FIELD,
-} as const satisfies FieldDisplay<(checkout: Checkout) => string>;
-
 function summaryOf(checkout: Checkout): string {
-  const checkoutText = `${SUMMARY_TEXTS.object(checkout)} ${SUMMARY_TEXTS.order_id(checkout)}, ${SUMMARY_TEXTS.amount_minor(checkout)}`;
-  return `${checkoutText} by ${checkout.paymentMethod}: ${SUMMARY_TEXTS.status(checkout)}`;
+  const { object, orderId, amountMinor, currency, paymentMethod, status, expiresAt } = checkout;
+  const objectText = object === "order" ? "order" : "checkout session of order";
+  const statusText = `${status}, ${SUMMARY_SENTENCES.status[status](toIso(expiresAt))}`;
+  return `${objectText} ${displayText(orderId)}, ${formatAmount(amountMinor, currency)} by ${paymentMethod}: ${statusText}`;
 }
 
 export function nextCommands(
