@@ -9,7 +9,8 @@ import {
   headerValues,
   verifySignature,
 } from "../webhook/signature.ts";
-import { EVENT_FIELDS, FIELDS_OF_CHECKOUT } from "../webhook/verify.ts";
+import { EVENT_FIELDS } from "../webhook/verify.ts";
+import { CHECKS, type Check } from "../webhook/webhook.ts";
 import type { ProbeAnswer } from "./probes.ts";
 
 export type ReceivedRequest = {
@@ -115,14 +116,21 @@ function judgeEvents({ deliveries }: PaymentEvidence): PaymentVerdict {
 function isOurEvent(delivery: Readonly<Record<string, unknown>>): boolean {
   const data = dataOf(delivery);
   return (
-    hasFields(delivery, EVENT_FIELDS) &&
-    hasFields(data, FIELDS_OF_CHECKOUT) &&
+    hasFields(delivery, { ...CHECKS.envelope, ...CHECKS.change }) &&
+    hasFields(data, CHECKS.checkout) &&
     delivery["type"] === `order.${String(data["status"])}`
   );
 }
 
-function hasFields(value: Readonly<Record<string, unknown>>, fields: readonly string[]): boolean {
-  return Object.keys(value).toSorted().join() === fields.toSorted().join();
+/** Whether a value has all fields of `checks` that may not be missing, and no other fields. */
+function hasFields(
+  value: Readonly<Record<string, unknown>>,
+  checks: Readonly<Record<string, Check>>,
+): boolean {
+  const isComplete = Object.entries(checks).every(
+    ([field, check]) => Object.hasOwn(value, field) || check(undefined),
+  );
+  return isComplete && Object.keys(value).every((field) => Object.hasOwn(checks, field));
 }
 
 function verdictOnSignature(delivery: ReceivedRequest, secrets: readonly string[]) {
