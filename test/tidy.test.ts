@@ -866,8 +866,9 @@ function sentencesIn({ tree }: SourceFile): string[] {
   );
 }
 
-/** SQL, and commands. */
-const OTHER_TEXTS = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|WITH)\b|ORDER BY|^(?:npx )?checkout /;
+/** SQL, also after an interpolated statement, and commands. */
+const OTHER_TEXTS =
+  /^\s*(?:value1)*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|WITH)\b|ORDER BY|^(?:npx )?checkout /;
 
 /** The string constants of a file: for each, the path with the name, and the text. */
 function namedTexts({ path, tree }: SourceFile): (readonly [string, string])[] {
