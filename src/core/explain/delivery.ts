@@ -1,6 +1,6 @@
 import type { Hold } from "../webhook/hold.ts";
 import { isSuccess, type DeliveryState } from "../webhook/delivery.ts";
-import type { DeliveryAction } from "../fault/actions.ts";
+import { isHolding, type DeliveryAction } from "../fault/actions.ts";
 import type { AppliedFault } from "../fault/shapes.ts";
 import type { Translator } from "../language.ts";
 import { causeOf, falseSuccessCause, type AttemptOutcome, type LikelyCause } from "./delivery-causes.ts";
@@ -70,5 +70,5 @@ export function causeText(attempt: CauseMaterial, say: Translator): string | und
 
 /** The fault that delays or delayed the first attempt of a delivery; undefined if there is none. */
 export function holdingFault({ fault }: Pick<StoryDelivery, "fault">): DeliveryAction | undefined {
-  return fault?.action === "delay" || fault?.action === "reorder" ? fault.action : undefined;
+  return fault !== null && isHolding(fault.action) ? fault.action : undefined;
 }

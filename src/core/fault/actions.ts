@@ -21,8 +21,11 @@ export type ApiAction = (typeof API_ACTIONS)[number];
 export const FORGERY_ACTIONS = ["stale", "bad_signature", "changed_body", "old_secret"] as const;
 export type ForgeryAction = (typeof FORGERY_ACTIONS)[number];
 
+/** Actions that delay a delivery by the store's clock. */
+const HOLDING_ACTIONS = ["reorder", "delay"] as const;
+
 /** Actions on a delivery (decision 45). */
-export const DELIVERY_ACTIONS = ["duplicate", "reorder", "delay", "drop", ...FORGERY_ACTIONS] as const;
+export const DELIVERY_ACTIONS = ["duplicate", ...HOLDING_ACTIONS, "drop", ...FORGERY_ACTIONS] as const;
 export type DeliveryAction = (typeof DELIVERY_ACTIONS)[number];
 
 /** All actions: first on v1, then on deliveries. */
@@ -31,6 +34,10 @@ export type FaultAction = ApiAction | DeliveryAction;
 
 export function isApiAction(action: FaultAction): action is ApiAction {
   return API_ACTIONS.some((apiAction) => apiAction === action);
+}
+
+export function isHolding(action: string): action is (typeof HOLDING_ACTIONS)[number] {
+  return HOLDING_ACTIONS.some((holdingAction) => holdingAction === action);
 }
 
 export function isForgery(action: string): action is ForgeryAction {

@@ -1,6 +1,7 @@
 // A schedule of `explore`: faults at places, and an end of the payment. How schedules are chosen and shrunk:
 // core/judge/search.ts; their histories: schedule-history.ts beside it; runs: client/judge/search/run-schedule.ts.
-import type { FaultAction } from "../fault/actions.ts";
+import { isHolding, type FaultAction } from "../fault/actions.ts";
+import { FAULT_PARAMETERS } from "../fault/rules.ts";
 import type { FaultRequest } from "../fault/shapes.ts";
 
 /** How the payer ends a payment. `paid_after_decline`: the first attempt is declined, the second succeeds. */
@@ -35,23 +36,20 @@ const DELIVERY_DELAY_MS = 60_000;
 /** The status of the fault that answers like a proxy whose upstream has failed, with a body that is not JSON. */
 const PROXY_STATUS = 502;
 
-/** The parameters of actions that are scheduled with values other than the defaults. */
-const ACTION_PARAMETERS: Readonly<
-  Partial<Record<ScheduledFault["action"], Pick<ScheduledFault, "status" | "latencyMs">>>
-> = {
-  status: { status: PROXY_STATUS },
-  latency: { latencyMs: LATENCY_MS },
-  slow_body: { latencyMs: LATENCY_MS },
-  delay: { latencyMs: DELIVERY_DELAY_MS },
-  reorder: { latencyMs: DELIVERY_DELAY_MS },
-};
-
 /** A fault that applies an action to one request or one delivery. */
 export function faultAt(
   match: NonNullable<ScheduledFault["match"]>,
   action: ScheduledFault["action"],
 ): ScheduledFault {
-  return { action, match, ...ACTION_PARAMETERS[action] };
+  return { action, match, ...parametersOf(action) };
+}
+
+/** The parameters of an action that have other values than the defaults. */
+function parametersOf(action: ScheduledFault["action"]): Pick<ScheduledFault, "status" | "latencyMs"> {
+  if (action === "status") return { status: PROXY_STATUS };
+  if (isHolding(action)) return { latencyMs: DELIVERY_DELAY_MS };
+  const isTimed = FAULT_PARAMETERS.latencyMs.actions.some((timedAction) => timedAction === action);
+  return isTimed ? { latencyMs: LATENCY_MS } : {};
 }
 
 export function isKill(action: ScheduledFault["action"]): action is Kill {
@@ -97,7 +95,7 @@ function faultLine(fault: ScheduledFault): string {
   const { method: _method, path: _path, eventType: _type, nth: _nth, ...fields } = match;
   const place = placeOfFault(fault);
   const entries = Object.entries({ ...fields, ...parameters }).filter(([, value]) => value !== undefined);
-  const hasDefaults = JSON.stringify(parameters) === JSON.stringify(ACTION_PARAMETERS[action] ?? {});
+  const hasDefaults = JSON.stringify(parameters) === JSON.stringify(parametersOf(action));
   return `${action} at ${place}${hasDefaults && Object.keys(fields).length === 0 ? "" : ` ${JSON.stringify(entries)}`}`;
 }
 

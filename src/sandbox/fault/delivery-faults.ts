@@ -1,3 +1,4 @@
+import { isHolding } from "../../core/fault/actions.ts";
 import { matchesPattern, isDeliveryFault, type DeliveryFault, type Fault } from "../../core/fault/fault.ts";
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
@@ -21,13 +22,9 @@ export function takeDeliveryFault(
     (fault.match.eventId ?? event.id) === event.id &&
     (fault.match.eventType === null || matchesPatterns([fault.match.eventType], event.type)) &&
     (fault.match.orderId === null || matchesPattern(fault.match.orderId, orderIdOf(context, delivery))) &&
-    !(delays(fault) && delivery.fault !== null);
+    // A delivery is delayed only once: otherwise it might never be sent.
+    !(isHolding(fault.action) && delivery.fault !== null);
   return takeFault(context, storeId, { now, matches });
-}
-
-/** Whether a fault delays a delivery. A delivery is delayed only once: otherwise it might never be sent. */
-function delays({ action }: DeliveryFault): boolean {
-  return action === "delay" || action === "reorder";
 }
 
 function orderIdOf({ store }: Pick<ServiceContext, "store">, { storeId, checkoutId }: Delivery): string {
