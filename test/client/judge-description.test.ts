@@ -97,6 +97,24 @@ test("a shop whose create takes no order_id is not told that its second create m
   expect([findings, report.histories]).toEqual([[], 2]);
 });
 
+test("a shop that makes another checkout for another payment method, while the first can be paid, fails", async () => {
+  const section = {
+    serve: "serve",
+    endpoint: "/hooks",
+    create: { post: "/buy", form: { cart: "{order_id}", method: "alipay_plus" } },
+    order_view: "/orders/{order_id}",
+    paid_when: '"paid"',
+  };
+  const options = ["--only", "bought_other_method", "--trust-config", ...PATIENT];
+  const run = (kind: ShopKind) => judge({ kind, section, options, part: [] });
+  const [right, wrong] = [await run({}), await run({ hasOrderPerMethod: true })];
+  expect([right.report.histories, right.findings, wrong.findings]).toEqual([
+    2,
+    [],
+    [expect.objectContaining({ history: "bought_other_method", invariant: "one_order" })],
+  ]);
+});
+
 test("a shop that leads a customer to an earlier open order in place of the new one fails", async () => {
   const section = {
     serve: "serve",

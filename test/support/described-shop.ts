@@ -23,6 +23,8 @@ export type ShopKind = {
   readonly dialect?: Dialect;
   /** Whether the shop has no endpoint, and asks the API about the payment when its view is opened. */
   readonly polls?: true;
+  /** Whether another payment method of the form makes another order. */
+  readonly hasOrderPerMethod?: true;
   /** Whether a customer with an open order, kept in a cookie, is led to it in place of the order that he buys. */
   readonly keepsOpenOrder?: true;
 };
@@ -46,6 +48,7 @@ export function describedShop(
     dialect,
     polls,
     keepsOpenOrder,
+    hasOrderPerMethod,
   }: ShopKind = {},
 ) {
   const orders = new Map<string, { id: string; status: string; times: number; amount: number }>();
@@ -107,7 +110,8 @@ export function describedShop(
       const keptOrder = keepsOpenOrder === true ? orders.get(keptId) : undefined;
       if (keptOrder?.status === "open")
         return { status: 303, headers: { Location: `/orders/${keptId}?session=${keptOrder.id}` }, body: "" };
-      const orderId = await buy(form.get("cart") ?? "").catch(() => undefined);
+      const suffix = hasOrderPerMethod === true && form.get("method") === "wechat_pay" ? "-W" : "";
+      const orderId = await buy(`${form.get("cart") ?? ""}${suffix}`).catch(() => undefined);
       if (orderId === undefined) return { ...OK, status: 502 };
       const headers = { Location: `/orders/${orderId}`, "Set-Cookie": `open=${orderId}` };
       return { status: 303, headers, body: "" };

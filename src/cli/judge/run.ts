@@ -230,12 +230,21 @@ async function runAll(run: Run): Promise<RunReport> {
       ? await createOrderSource(context, options, control)
       : ({ setsIds: usesId(shop.create) ? true : undefined } as const);
   await refuseHeldEndpoint(call);
-  const { dialect } = await call({ name: "storeSummary", body: undefined });
+  const { dialect, capabilities } = await call({ name: "storeSummary", body: undefined });
+  const methods = capabilities.filter(({ kind, active }) => kind === "payment_method" && active);
   const plainBench = createBench({
     world,
     target: control,
     call,
-    shop: { ...shop, ...orders, commandTimeoutMs: options.commandTimeout },
+    shop: {
+      ...shop,
+      ...orders,
+      otherMethod: otherMethodOf(
+        shop.create,
+        methods.map(({ name }) => name),
+      ),
+      commandTimeoutMs: options.commandTimeout,
+    },
     ...(await createOrderIdGenerator(call, seed)),
     signal,
     dialect,
@@ -302,6 +311,17 @@ function createJudgedReporter({ world, printer }: Context, startedAt: number): L
 function usesId(create: CreateMethod): boolean {
   if (!("url" in create)) return true;
   return [create.url, ...Object.values(create.form)].some((text) => text.includes("{order_id}"));
+}
+
+/** The form's field with one of the payment methods, and another of them as its value. */
+function otherMethodOf(
+  create: CreateMethod | undefined,
+  methods: readonly string[],
+): Readonly<Record<string, string>> | undefined {
+  if (create === undefined || !("url" in create)) return undefined;
+  const [field, value] = Object.entries(create.form).find(([, text]) => methods.includes(text)) ?? [];
+  const otherMethod = methods.find((method) => method !== value);
+  return field === undefined || otherMethod === undefined ? undefined : { [field]: otherMethod };
 }
 
 type LeasedRun = Run & {

@@ -43,6 +43,8 @@ export type JudgedShop = {
     | undefined;
   /** Set if the run chooses the order_ids. */
   readonly setsIds?: true | undefined;
+  /** The field of the create's form with a payment method of the store, and another active method as its value. */
+  readonly otherMethod?: Readonly<Record<string, string>> | undefined;
   readonly commandTimeoutMs?: number | undefined;
   /** The kinds of checkouts that the run creates. */
   readonly kinds?: readonly CheckoutObject[] | undefined;
@@ -267,7 +269,16 @@ export class NoOrder extends Error {
 export async function createOrders(
   bench: Bench,
   purchase: Purchase,
-  { times = 1, isAlone = false }: { readonly times?: number; readonly isAlone?: boolean } = {},
+  {
+    times = 1,
+    isAlone = false,
+    fields = {},
+  }: {
+    readonly times?: number;
+    readonly isAlone?: boolean;
+    /** Values for fields of the form, in place of its own. */
+    readonly fields?: Readonly<Record<string, string>> | undefined;
+  } = {},
 ): Promise<readonly CreateRun[]> {
   const { shop, recording, call, search } = bench;
   const { create } = shop;
@@ -281,7 +292,7 @@ export async function createOrders(
   }
   const { cartId } = purchase;
   const runAll = (): Promise<readonly CreateRun[]> =>
-    Promise.all(Array.from({ length: times }, () => runCreate(bench, create, purchase)));
+    Promise.all(Array.from({ length: times }, () => runCreate(bench, withFields(create, fields), purchase)));
   if (recording.hasSameId && (!isAlone || search !== undefined)) {
     const runs = await runAll();
     const checkouts = await listOrders(call, { orderId: cartId });
@@ -304,6 +315,10 @@ export async function createOrders(
     const newCheckouts = checkouts.filter(({ id }) => areOwn || oldIds.has(id) || !knownIds.has(id));
     return addCheckouts(bench, purchase, { runs, checkouts: newCheckouts });
   });
+}
+
+function withFields(create: CreateMethod, fields: Readonly<Record<string, string>>): CreateMethod {
+  return "url" in create ? { ...create, form: { ...create.form, ...fields } } : create;
 }
 
 /** The checkouts whose ids are in the shop's answers. */

@@ -53,7 +53,7 @@ export function buy(play: Play, step: CreateStep): Promise<boolean> {
 
 /** `isLater`: the second attempt, after a wait, because a shop may learn late that a checkout has ended. */
 async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<boolean> {
-  const { of, times = 1, expects, isEarly = false } = step;
+  const { of, times = 1, expects, isEarly = false, hasOtherMethod } = step;
   const { bench, history } = play;
   const purchase = purchaseOf(play, of);
   const isRefused = expects === "refusal";
@@ -64,7 +64,8 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
   const sentCreates = isRepeat ? await createsOf(bench, expectedOrderId(bench, purchase)) : [];
   const shop = isRefused ? { ...bench.shop, commandTimeoutMs: REFUSAL_TIMEOUT_MS } : bench.shop;
   const isAlone = history.isAlone === true;
-  const runs = await createOrders({ ...bench, shop }, purchase, { times, isAlone });
+  const fields = hasOtherMethod === true ? shop.otherMethod : undefined;
+  const runs = await createOrders({ ...bench, shop }, purchase, { times, isAlone, fields });
   if (isRepeat) await refresh(bench, purchase);
   if (purchase.isShared !== true && (await isUnsent(play, purchase))) {
     play.facts.push({ kind: "note", note: "own_ids" });

@@ -60,6 +60,8 @@ export type Step =
       readonly act: "create";
       readonly of: OrderName;
       readonly times?: number;
+      /** The customer chooses the other payment method on the shop's page. */
+      readonly hasOtherMethod?: true;
       readonly expects?: "refusal" | "answer" | "nothing";
       /** Before the events of the last end. The history of a shop that learns of ends only from events stops here. */
       readonly isEarly?: true;
@@ -124,9 +126,15 @@ export type Step =
 
 /**
  * A requirement of a history. `setsIds`: the shop's order_ids can be chosen; `kill`: the command that creates its
- * orders can be killed; `server`: the run serves the shop, and so can ask it to stop.
+ * orders can be killed; `server`: the run serves the shop, and so can ask it to stop; `otherMethod`: the form of its
+ * page has a payment method.
  */
-type Need = Extract<ShopField, "create" | "returnUrl" | "restart"> | "setsIds" | "kill" | "server";
+type Need =
+  | Extract<ShopField, "create" | "returnUrl" | "restart">
+  | "setsIds"
+  | "kill"
+  | "server"
+  | "otherMethod";
 
 export type History = {
   readonly part: Extract<DrillKind, "duplicates" | "browser_return" | "idempotency">;

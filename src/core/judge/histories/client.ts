@@ -173,6 +173,14 @@ export const CLIENT_HISTORIES = {
       ],
       causes: { booked_when_paid: "gives_up_again" },
     },
+    bought_other_method: {
+      title: ["an open order bought again with another payment method", "待支付时换一种支付方式再次下单"],
+      needs: ["setsIds", "otherMethod"],
+      steps: [
+        on("a", NEW_ORDER, { act: "create", of: "a", hasOtherMethod: true, expects: "nothing" }, PAYMENT),
+      ],
+      causes: { one_order: "two_methods" },
+    },
     refused_for_good: {
       title: ["creates that are always refused", "创建请求始终被拒绝"],
       isAlone: true,

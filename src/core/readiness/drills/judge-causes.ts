@@ -303,6 +303,10 @@ export const CAUSES = {
     "The customer went back and bought a paid order again, and got another checkout, which can be paid too: check whether the order is paid before you create a checkout.",
     "顾客返回并再次购买已支付的订单，得到了另一个可以支付的收款单：创建之前请先查看订单是否已支付。",
   ],
+  two_methods: [
+    "The customer went back, chose another payment method, and got a second checkout while the first one can still be paid, so the order can be paid twice: show the open checkout until it has ended.",
+    "顾客返回后选择了另一种支付方式，得到了第二个收款单，而第一个仍可支付，订单因此可能被支付两次：在第一个结束之前，请继续显示它。",
+  ],
   double_click: [
     "The purchase was started several times at once, and made more than one checkout or failed: generate and store the Idempotency-Key of a purchase in one statement, and repeat a create that is answered with idempotency_in_progress.",
     "同时多次发起同一购买，产生了多个收款单或失败：请用一条语句生成并保存该次购买的 Idempotency-Key，并在收到 idempotency_in_progress 后重试。",
