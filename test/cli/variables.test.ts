@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { environmentVariableOf } from "../../src/cli/option-rules.ts";
 import { createProgram } from "../../src/cli/program.ts";
-import { OTHER_VARIABLES } from "../../src/cli/variables.ts";
+import { OTHER_VARIABLES, PROGRAM_VARIABLES } from "../../src/cli/variables.ts";
 import { REAL } from "../support/real.ts";
 import { createHarness } from "../support/harness.ts";
 
@@ -68,9 +68,9 @@ test("exactly the expected settings have a variable, which the description of th
 test("docs/settings.md lists exactly the variables that exist", () => {
   const page = readFileSync(join(import.meta.dirname, "../../docs/settings.md"), "utf8");
   const named = Array.from(page.matchAll(/^\| `(CHECKOUT_[A-Z_]+)`/gm), ([, name = ""]) => name);
-  // The page describes all _FILE variables in one row, and leaves out two variables that this program sets itself.
+  // The page describes all _FILE variables in one row, and leaves out variables that this program sets itself.
   const secrets = [...OTHER_VARIABLES.keys()].filter(
-    (name) => !/_FILE$|^CHECKOUT_(ORDER_ID|DETACHED_LOG)$/.test(name),
+    (name) => !name.endsWith("_FILE") && !PROGRAM_VARIABLES.has(name),
   );
   expect(named.toSorted()).toEqual([...SETTINGS, ...secrets].toSorted());
 });

@@ -131,7 +131,7 @@ async function expectNothingLeft(site: Site, label: string): Promise<void> {
 const STEPS: Readonly<Record<DrillKind, number>> = {
   duplicates: 30,
   idempotency: 12,
-  browser_return: 20,
+  browser_return: 21,
   webhook: CASE_NAMES.length,
 };
 
