@@ -101,9 +101,9 @@ function matchOf(pattern: string, text: string): RegExpExecArray | null {
 const EXCERPT_MARGINS = { before: 36, after: 20 } as const;
 
 /** The excerpt of a view in a finding: around the fields or matches that decide; without any, the text without tags. */
-export function viewExcerpt(text: string, { paidWhen, bookings, amount }: ViewPatterns): string {
+export function viewExcerpt(viewText: string, { paidWhen, bookings, amount }: ViewPatterns): string {
   // Redacted before it is cut, because a secret without its beginning is not recognised.
-  const wholeText = redactSecrets(text.trim());
+  const wholeText = redactSecrets(viewText.trim());
   if (wholeText.length <= EXCERPT_MARGINS.before + EXCERPT_MARGINS.after) return excerpt(wholeText);
   const ends = [
     paidWhen === undefined ? endOfFieldOrPattern("paid", wholeText) : endOfMatch(paidWhen.exec(wholeText)),
@@ -111,16 +111,16 @@ export function viewExcerpt(text: string, { paidWhen, bookings, amount }: ViewPa
     endOfFieldOrPattern(amount ?? "amount_minor", wholeText),
   ].filter((end) => end !== undefined);
   if (ends.length === 0) return excerpt(wholeText.replace(/^[^]*<body[^>]*>/i, "").replace(/<[^>]*>/g, " "));
-  const parts: string[] = [];
+  let text = "";
   let shownEnd = 0;
   for (const end of ends.toSorted((left, right) => left - right)) {
     if (end <= shownEnd) continue;
-    parts.push(
-      excerpt(wholeText.slice(Math.max(shownEnd, end - EXCERPT_MARGINS.before), end + EXCERPT_MARGINS.after)),
-    );
+    const start = Math.max(shownEnd, end - EXCERPT_MARGINS.before);
+    const gap = shownEnd > 0 && start > shownEnd ? " … " : "";
+    text += `${gap}${excerpt(wholeText.slice(start, end + EXCERPT_MARGINS.after))}`;
     shownEnd = end + EXCERPT_MARGINS.after;
   }
-  return parts.join(" … ");
+  return text;
 }
 
 /** The end of a field with its value, or of the text that a pattern matches. */
