@@ -32,7 +32,9 @@ const BUSY_STATUSES = new Set([429, 503]);
 const BUSY_PAUSE_MS = 1100;
 /** How long the plain purchase is watched after its booking, in milliseconds, because the shop's speed is not known yet. */
 const PLAIN_WATCH_MS = 2500;
-const PLAIN_HISTORY = { causes: { booked_when_paid: "loses_plain", takes_events: "refuses_plain" } } as const;
+const PLAIN_HISTORY = {
+  causes: { booked_when_paid: "loses_plain", final_stays: "loses_plain", takes_events: "refuses_plain" },
+} as const;
 
 /** A payment that takes longer than this to be shown, in milliseconds, is not late because of earlier work of the shop. */
 const MAX_EARLIER_WORK_MS = 15_000;

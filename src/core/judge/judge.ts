@@ -205,7 +205,8 @@ function judgeLook(
   if (times !== null && times > 1)
     return { invariant: "booked_once", ...results, cause: log && repeatCause(log.deliveries, log.isKilled) };
   if (isUnbooked({ view, truth })) {
-    if (wasPaid)
+    // Bookings of an order that is not shown as paid show that a later write changed its state.
+    if (wasPaid || (!paid && (times ?? 0) > 0))
       return { invariant: "final_stays", ...results, cause: log && overwriteCause(log.deliveries) };
     const cause = log && lossCause(log.deliveries);
     return { invariant: cause === "goes_back" ? "final_stays" : "booked_when_paid", ...results, cause };
@@ -267,7 +268,7 @@ function judgeCreate(fact: CreateFact, renewsOrders: boolean): BrokenFinding | u
     return {
       invariant: "one_order",
       expected: "1",
-      got: hasNewOrderId ? factOf("other_id") : `${liveCount}`,
+      got: hasNewOrderId ? factOf("other_id") : factOf("live_checkouts", String(liveCount)),
     };
   return undefined;
 }

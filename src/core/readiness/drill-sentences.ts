@@ -39,6 +39,10 @@ export const STEP_RESULTS = {
   blind: ["exit code 0 without an answer", "没有得到响应，却以退出码 0 结束"],
   time_up: ["killed at the timeout", "超时被终止"],
   shows_paid: (gotText) => [`paid: ${gotText}`, `已支付：${gotText}`],
+  live_checkouts: (count) => [
+    `${count} checkouts of the order are open or paid`,
+    `该订单有 ${count} 个收款单未结束或已支付`,
+  ],
   shows_amount: (shownAmount, amount, gotText) => [
     `paid, ${shownAmount} minor units in place of ${amount}: ${gotText}`,
     `已支付，最小货币单位金额为 ${shownAmount} 而不是 ${amount}：${gotText}`,
