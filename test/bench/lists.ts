@@ -53,7 +53,6 @@ export async function measureLists(bench: Bench): Promise<Figure[]> {
   for (const [name, query] of Object.entries({ ...QUERIES, ...LOOKS })) {
     const [baseline, measured] = [await small(query), await large(query)];
     const limit = name in LOOKS ? MAX_LOOK_MS : MAX_LIST_MS;
-    // The limit is for a sandbox that answers one list at a time.
     const beside = { baseline: `${baseline.p99.toFixed(2)} ms of ${SMALL}`, target: { atMost: limit } };
     figures.push({ name: `${name} p99`, value: measured.p99, unit: "ms", ...beside });
     const ratio = measured.p50 / baseline.p50;

@@ -75,11 +75,11 @@ async function measureAll({ newPath, startSandbox }: Bench): Promise<Figure[]> {
     ...snapshots,
     ...startup,
     ...idleAtFirst,
-    ...idleAfterLoad.map(withoutTarget),
+    ...idleAfterLoad.map(removeTarget),
   ];
 }
 
-/** The targets apply to a service without earlier load; the memory after a load is shown next to them. */
-function withoutTarget({ name, value, unit }: Figure): Figure {
+/** The targets apply to a sandbox without earlier load. */
+function removeTarget({ name, value, unit }: Figure): Figure {
   return { name, value, unit };
 }

@@ -2,7 +2,6 @@ import { median, type Figure } from "./figures.ts";
 import { PROGRAM, sandboxArgs, type Bench, type Sandbox } from "./processes.ts";
 import { rotate } from "./throughput.ts";
 
-/** Fifteen runs are enough for a median; the others are a margin. */
 const RUNS = 17;
 /** The first runs fill Node's compile cache and the system's page cache. */
 const WARM_UP_RUNS = 2;
@@ -86,7 +85,6 @@ function timedProcesses(bench: Bench, sandbox: Sandbox): Timed[] {
   ];
 }
 
-/** The first create of an order_id, as a merchant's developer types it. */
 function createArgs({ folder }: Sandbox, orderId: string): string[] {
   const terms = ["--amount-minor", "1999", "--currency", "EUR", "--payment-method", "alipay_plus"];
   return [PROGRAM, "orders", "create", "--dir", folder, "--order-id", orderId, ...terms];

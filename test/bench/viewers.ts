@@ -19,7 +19,7 @@ const VIEWERS = { checkouts: 12, requests: 12, checkout: 10, webhooks: 8, store:
 const PAGES_OF_BROWSER = 4;
 /** Interval at which an open page asks whether it has changed. */
 const ASKS_EVERY_MS = 1000;
-/** Longer than the five seconds after which an open page of a busy store is loaded again. */
+/** In sum longer than the five seconds after which an open page of a busy store is loaded again. */
 const ROUND = { connections: 32, warmMs: 2000, measureMs: 5000 };
 const ROUNDS = 6;
 const MIN_RATIO = 0.95;
@@ -138,8 +138,9 @@ function usedTicks({ pid }: Sandbox): number {
   return process.platform === "linux" ? processorTicks(pid) : Number.NaN;
 }
 
-/** The pages of some kinds of viewers; the address of a list contains the newest position seen. */
-const PAGES: Readonly<Record<string, string | undefined>> = {
+/** The pages of viewers, except a checkout's page; the address of a list contains the newest position seen. */
+const FIXED_PAGES: Readonly<Record<string, string | undefined>> = {
+  store: "/connect",
   webhooks: "/webhooks",
   checkouts: "/checkouts?seen=0",
   requests: "/requests?seen=0",
@@ -153,14 +154,12 @@ async function openViewers(sandbox: Sandbox, ids: readonly string[]): Promise<Vi
   for (let at = 0; at < topics.length; at += PAGES_OF_BROWSER) {
     const browser = await openBrowser(sandbox);
     for (const { kind, id } of topics.slice(at, at + PAGES_OF_BROWSER))
-      viewers.push(
-        await browser.follow(kind === "checkout" ? `/checkouts/${id}` : (PAGES[kind] ?? "/connect")),
-      );
+      viewers.push(await browser.follow(FIXED_PAGES[kind] ?? `/checkouts/${id}`));
   }
   return viewers;
 }
 
-/** The cost of open pages while nothing changes, after every page was loaded. */
+/** The cost of open pages while nothing changes, after a page of each shape was loaded. */
 async function measureIdlePortal(sandbox: Sandbox, count: number): Promise<Figure[]> {
   const viewers: Viewer[] = [];
   const browser = await openBrowser(sandbox);

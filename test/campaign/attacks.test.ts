@@ -48,7 +48,6 @@ test(`the sandbox survives any bytes, and creates only the orders that it acknow
     const { key = "?" } = after.get(id) ?? {};
     expect([id, key, bytes.includes(key)]).toEqual([id, key, true]);
   }
-  // No order was created without an answer, none twice, and the earlier state is unchanged.
   expect([...created.map(({ id }) => id), ...canary.keys()].toSorted()).toEqual([...after.keys()].toSorted());
   expect([...after.values()].filter(({ keys, events }) => keys !== 1 || events !== 1)).toEqual([]);
   for (const [id, row] of canary) expect(after.get(id)).toEqual(row);
@@ -68,7 +67,7 @@ test(`no spelling of an address leads a delivery to a forbidden target (seed ${S
   fc.assert(
     fc.property(SPELLED_URL, (text) => {
       const { ok } = parseTarget(text, POLICY);
-      // `expect` would take longer than the two checks.
+      // `expect` would be too slow here.
       if (ok !== isTarget(text)) throw new Error(`taken: ${ok}`);
       if (ok) counts.urls += 1;
     }),
@@ -116,7 +115,7 @@ test("a delivery with a changed body, timestamp or signature is refused", async 
       secrets: SECRET,
       now: AT * 1000,
     };
-    // `expect` would take longer than the two verifiers.
+    // `expect` would be too slow here.
     const verdicts = [verifySignature(request).ok, verifyWebhook(request).ok];
     if (verdicts.some((ok) => ok !== isSigned))
       expect([timestamp, signature, body.toString("latin1"), verdicts]).toEqual(isSigned);
@@ -329,7 +328,6 @@ function hasValidSignature(signature: string, timestamp: string, body: Buffer): 
   return list.length <= 3 && list.every((one) => /^[0-9a-f]{64}$/.test(one)) && list.includes(right);
 }
 
-/** Bodies with a bit (at full size a byte) changed, with bytes removed, doubled, swapped or inserted, and splices. */
 function* alteredBodies(body: Buffer, other: Buffer): Generator<Buffer> {
   for (let place = 0; place < body.length; place += 1) {
     for (const value of otherBytes(body[place] ?? 0)) yield replaced(body, place, 1, Uint8Array.of(value));
@@ -344,7 +342,6 @@ function* alteredBodies(body: Buffer, other: Buffer): Generator<Buffer> {
   }
 }
 
-/** The header with each character replaced, removed or doubled, with blanks and signs around it, and with splices. */
 function* alteredTexts(text: string, other: string): Generator<string> {
   for (let place = 0; place < text.length; place += 1) {
     const [before, after] = [text.slice(0, place), text.slice(place + 1)];

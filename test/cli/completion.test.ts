@@ -88,7 +88,6 @@ test("Tab offers order_ids, ids, endpoints, faults, snapshots and stores of the 
   expect(await valuesOf(harness, "stores", "use", "Sand")).toEqual(["Sandbox Store"]);
   for (const words of ["events get", "requests get", "keys revoke", "prices retire"])
     expect([words, await valuesOf(harness, ...words.split(" "), "")]).toEqual([words, []]);
-  // Another store has none of these values, and an unknown store offers nothing.
   const other = (await run("stores create --name Other"))["store_id"];
   expect(await valuesOf(harness, "--store", String(other), "sandbox", "pay", "")).toEqual([]);
   expect(await valuesOf(harness, "sandbox", "pay", "--store", "Nothing", "")).toEqual([]);
@@ -163,7 +162,6 @@ test("completion prints each script, installs it where the shell looks, and remo
     const { path } = JSON.parse(written.stdout) as { readonly path: string };
     expect(readFileSync(path, "utf8")).toBe(script);
     expect(path.startsWith(harness.cwd)).toBe(true);
-    // A newer script replaces an older script.
     expect((await harness.run(["completion", "install", shell], { env })).code).toBe(0);
   }
   const removed = await harness.run(["completion", "uninstall"], { env });

@@ -111,7 +111,6 @@ test.each(REFUSALS)("explain states the check, the rule and the value of a refus
   if ("expected" in row) expect(explained.expected).toBe(row.expected);
   if ("decision" in row) expect(explained.decision).toBe(row.decision);
   if ("next" in row) expect(explained.next).toContain(row.next);
-  // The text begins with the cause, and ends with the rule and the decision.
   const { stdout } = await harness.run(["explain", requestId], { columns: 500 });
   const [first, last] = [stdout.split("\n")[0], stdout.trimEnd().split("\n").at(-1) ?? ""];
   expect(first).toBe(explained.summary);
@@ -308,7 +307,6 @@ test("an explained conflict is compared with the state at the request's time, no
     );
   };
   await check();
-  // The checkout expires, its order gets a second checkout, and its key is forgotten and used for another order.
   expect((await harness.run(["sandbox", "clock", "advance", "2d"])).code).toBe(0);
   await check();
   expect((await post({ ...TERMS, amount_minor: 2999 }, other)).status).toBe(201);
@@ -363,7 +361,6 @@ test("a description is compared as it was sent, even if the price has another de
   const dropped = [{ field: "description", first: "A coffee", this: null }];
   expect(await differ(other, otherKey)).toEqual(dropped);
   expect(await differ(other, { "Idempotency-Key": "third-key" })).toEqual(dropped);
-  // After its retention of 30 days, a key is unknown.
   expect((await harness.run(["sandbox", "pay", id, "--outcome", "succeeded"])).code).toBe(0);
   expect((await harness.run(["sandbox", "clock", "advance", "31d"])).code).toBe(0);
   expect((await post({ ...TERMS, order_id: "order-4" }, otherKey)).status).toBe(201);
@@ -497,7 +494,6 @@ test("the story has the payer's page view and return, and says that a return pro
     "payment page opened",
     "browser returned to http://localhost:3000/thanks (proves nothing)",
   ]);
-  // Views of the page are recorded once a minute at most, and 20 in all, so that they cannot fill the disk.
   for (let count = 0; count < 30; count += 1) {
     harness.clock.advance(61_000);
     await tell("opened");
@@ -800,7 +796,6 @@ test("a next command is printed once, and is never the explanation itself or a l
     expect([one, new Set(next).size]).toEqual([one, next.length]);
     expect([one, next.includes("checkout deliveries list")]).toEqual([one, false]);
   }
-  // An unknown price is refused by the rule of the price form.
   expect(await explain(priced.requestId)).toMatchObject({ field: "price_id", rule: 10, decision: 7 });
 });
 
@@ -809,7 +804,6 @@ test("a payment that succeeds after its order expired is shown as a late result"
   await harness.start();
   const pay = (outcome: string) => harness.run(["sandbox", "pay", "order-1", "--outcome", outcome, "--json"]);
   await harness.run(["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee"]);
-  // A second `pending` continues the first attempt.
   for (const _ of [1, 2])
     expect(JSON.parse((await pay("pending")).stdout)).toMatchObject({ status: "pending" });
   await harness.run(["sandbox", "clock", "advance", "61m"]);

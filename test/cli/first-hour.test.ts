@@ -653,7 +653,6 @@ const WITH_SETTINGS: readonly SettingRow[] = [
   [{}, "endpoints roll-secret 00000009", 2, /→ checkout endpoints rotate-secret 00000009$/m],
   [{}, "checklist run duplicate", 2, /→ checkout checklist run duplicates$/m],
   [{}, "sandbox pay x --result declined", 2, /\(Did you mean --outcome\?\)/],
-  // A suggested line is complete, unless it might remove something or lacks a value.
   [{}, "orders show order-1", 2, /\(Did you mean orders get\?\)\n {2}→ checkout orders get order-1$/m],
   [{}, "get order order-1 --dir there", 2, /→ checkout --dir there orders get order-1$/m],
   [{}, "orders show order-1 order-2", 2, /→ checkout orders get --help$/m],
@@ -665,7 +664,6 @@ const WITH_SETTINGS: readonly SettingRow[] = [
   [{}, "sandbox start --dir", 2, /→ checkout sandbox start --help$/m],
   [{}, "tokens revok x", 2, /^✗ unknown command 'revok'\n {2}→ checkout tokens --help$/m],
   [{}, "forgte x", 2, /^✗ unknown command 'forgte'\n {2}→ checkout --help$/m],
-  // Without the excess words a corrected line would pay an order, or delay every request.
   [{}, "cancel x y", 2, /→ checkout --help$/m],
   [{}, "faults add lose_answer --duration 30s", 2, /→ checkout faults add --help$/m],
   [{}, "webhooks list", 2, /\(Did you mean one of endpoints list, events list, deliveries list\?\)/],
@@ -998,7 +996,6 @@ test("a create that returns another order than the journal has is reported", asy
   const idOf = ({ stdout }: Result): string => (JSON.parse(stdout) as { data: { id: string } }).data.id;
   const first = await harness.run(create);
   expect((await harness.run(create)).stderr).toBe("");
-  // The service keeps a key for 30 days, and then creates another order.
   expect((await harness.run(["sandbox", "clock", "advance", "31d"])).code).toBe(0);
   const other = await harness.run(create);
   expect(idOf(other)).not.toBe(idOf(first));

@@ -51,7 +51,6 @@ test("the description of an option other than --type names all its choices, and 
   const options = all((await whole).commands).flatMap((one) => one.options);
   const withChoices = options.filter(({ choices }) => choices !== undefined);
   expect(withChoices.length).toBeGreaterThan(15);
-  // The help of --type describes the form of event types, because there are 13 of them.
   for (const { name, choices = [], description } of withChoices.filter((one) => one.name !== "--type"))
     expect([name, choices.filter((choice) => !description.includes(choice))]).toEqual([name, []]);
   for (const { words, runs, commands } of all((await whole).commands))

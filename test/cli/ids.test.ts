@@ -111,7 +111,6 @@ test("every command finds the same order or session by its id, its order_id and 
       new URLSearchParams(body.split("find?")[1]?.replace(/".*/, "")).get("q"),
     );
     expect(found).toEqual([id, id.toUpperCase(), id, shortId(id), shortId(id).toUpperCase()]);
-    // The commands found this order or session, and no other.
     expect((await run("orders get NAME", orderId)).stdout).toContain(id);
     expect(
       (await run("events list --json --checkout NAME", orderId)).stdout.match(new RegExp(id, "g"))?.length,
@@ -161,7 +160,6 @@ test("a command with an ambiguous order_id does nothing and lists the candidates
     ],
     exit_code: 2,
   });
-  // An ambiguous order_id has a complete explanation.
   expect((await run("explain NAME", "order-1")).stdout).toContain(
     "the newest of 2 checkouts of this order_id",
   );

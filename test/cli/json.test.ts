@@ -204,7 +204,6 @@ function asTyped(line: string): string {
   return isAct ? `admin ${line}` : line;
 }
 
-/** Runs all commands except the commands about a shop. */
 async function runSite(known: readonly string[], results: Results): Promise<void> {
   const harness = createHarness();
   const { run, record } = createRecorder(harness, known, results);
@@ -265,7 +264,6 @@ async function runSite(known: readonly string[], results: Results): Promise<void
   record("requests list", (await requests.stop()).stdout, ["request_line"]);
 }
 
-/** Runs the commands about a shop. */
 async function runShop(known: readonly string[], results: Results): Promise<void> {
   const site = await openWebhookSite();
   const { harness } = site;

@@ -43,7 +43,6 @@ test("sandbox start takes the secrets of keys generate, and commands and later s
   const bearer = { Authorization: `Bearer ${env[CONTROL]}` };
   expect((await first.request({ ...control, headers: bearer })).status).toBe(200);
   await first.stop();
-  // Later starts accept the same secrets, or none.
   for (const later of [env, {}]) {
     const sandbox = await harness.start([], { env: later });
     expect(sandbox.ready.api_key).toBe(env[API_KEY]);
@@ -228,7 +227,6 @@ test("only the revoked key is refused, immediately and permanently", async () =>
   expect(await asked(one.apiKey, "orders")).toBe("401 credential_invalid");
   for (const key of [own, other.apiKey]) expect(await asked(key, "get")).toBe(NO_SUCH_SESSION);
   expect([revoked.code, revoked.said]).toMatchObject([0, { key_id: one.id, keys_left: 2, kept: false }]);
-  // A second revocation changes nothing, not even the time.
   harness.clock.advance(60_000);
   expect(await type(`keys revoke ${one.id}`)).toEqual(revoked);
   await sandbox.stop();
@@ -385,7 +383,6 @@ test("text output in CI has no secrets, and names the command that prints them",
     const shown = await harness.run("sandbox start --reuse --detach".split(" "), options);
     expect([options, secret.test(shown.stdout)]).toEqual([options, true]);
   }
-  // The commands that the output names print the secrets.
   for (const line of ["env", `endpoints secret ${id}`, "env --store Tea"]) {
     const printed = await harness.run(line.split(" "), { env: { CI: "true" } });
     expect([line, secret.test(printed.stdout)]).toEqual([line, true]);

@@ -66,7 +66,6 @@ test("listen --exit-on-disconnect frees its port and leaves its endpoint paused 
   const { harness } = site;
   const listening = await startListening(harness, ["--exit-on-disconnect"]);
   let isLost = false;
-  // One request is lost although the sandbox runs.
   harness.setFault((request, pass) => {
     if (isLost || !request.url.includes("/endpoints/")) return pass();
     isLost = true;

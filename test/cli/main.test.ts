@@ -547,7 +547,6 @@ test("only http and https addresses reach the browser, in normalized form", asyn
     });
   const other = ["file:///bin/sh", "javascript:alert(1)", "vscode://x", "C:\\x.exe", "--help", "/bin/sh", ""];
   for (const address of other) {
-    // An answer with such an address is not an answer of v1.
     answerWith(address);
     const refused = await harness.run(createOrder("o-1", "--open", "--retries", "0"));
     expect([address, refused.code]).toEqual([address, 7]);
@@ -666,7 +665,6 @@ test("a start avoids a taken default port, and names the program that has taken 
   const explicit = await harness.run(["sandbox", "start", "--port", "4242"]);
   expect(explicit.code).toBe(1);
   expect(explicit.stderr).toContain("port 4242 is used by another-program (pid 4711)");
-  // A failed first start leaves no folder with keys behind.
   const folder = join(harness.cwd, ".checkout");
   expect(existsSync(folder)).toBe(false);
   const detached = await harness.run(["sandbox", "start", "--detach", "--port", "4242"]);

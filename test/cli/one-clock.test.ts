@@ -122,7 +122,6 @@ test("pages of checkouts, webhooks, requests and the clock show the store's time
   for (const path of [request, `${portal.home}/requests`, `${portal.home}/checkouts/${created.data?.id}`])
     expect((await portal.get(path)).html).toMatch(real);
   await type("sandbox clock real");
-  // After a return to the real time, earlier requests keep the label.
   expect((await portal.get(request)).html).toMatch(real);
 });
 

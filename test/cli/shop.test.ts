@@ -209,7 +209,6 @@ test("the commands of a shop section run only after a person has confirmed the s
     const refused = await harness.run(line, { typed: [["would run", ""]], env: PLAIN });
     expect([line, refused.code]).toEqual([line, 130]);
   }
-  // An option replaces one command; the others still come from the file.
   const replaced = await harness.run(["shop", "check", "--create", "create-order"]);
   expect([replaced.code, replaced.stderr]).toEqual([2, expect.stringContaining("create: create-order")]);
   for (const name of ["create", "order_view_command", "serve", "restart"]) {
@@ -236,7 +235,6 @@ test("a changed section, or another folder, must be confirmed again", async () =
   write(COMMANDS, elsewhere);
   expect((await harness.run(["shop", "check"], { cwd: elsewhere })).code).toBe(2);
   expect(harness.commands.length).toBe(count);
-  // The section is unchanged, so nothing is asked.
   write(COMMANDS);
   expect((await harness.run(["shop", "check"])).code).not.toBe(2);
   // CI trusts the file while it passes --trust-config.

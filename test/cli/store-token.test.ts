@@ -51,7 +51,6 @@ test("the token of a store works from another machine, for its store only", asyn
   // `trigger` with an order_id creates its order through v1, with a key that ends with the command.
   const isKey = expect.stringMatching(/^Bearer svc_(?!store_)/) as string;
   expect([...new Set(sent)]).toEqual([`Bearer ${made["token"] ?? ""}`, isKey]);
-  // The first store is unchanged.
   expect((await owner.run(["faults", "list", "--json"])).stdout).toContain('"faults":[]');
 });
 

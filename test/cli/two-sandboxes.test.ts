@@ -136,7 +136,6 @@ test("a malformed CHECKOUT_BASE_URL is refused even with --base-url if the envir
 test("no note is printed if the environment names the folder's sandbox, or if no sandbox runs in the folder", async () => {
   const { harness, a, own } = await openTwo();
   for (const url of [own.base_url, "http://localhost:4242/v1"]) {
-    // A token of another sandbox does not prevent the use of the folder's token.
     const env = { CHECKOUT_BASE_URL: url, CHECKOUT_CONTROL_TOKEN: "a-token-of-yesterday" };
     for (const line of [`orders create ${ORDER}`, "endpoints list", "sandbox status", "doctor", "whoami"]) {
       const { stderr } = await harness.run(argsOf(line), { cwd: a, env });

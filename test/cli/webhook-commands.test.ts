@@ -253,7 +253,6 @@ test("events list --wait waits for the next matching event, within its timeout",
   const shop = await openShop();
   const old = await shop.order("order-1");
   await shop.pay(old, "succeeded");
-  // This order succeeds by itself after a second.
   const id = await shop.order("order-2~succeeded");
   const began = shop.harness.clock.now();
   const next = (await shop.ask("events list --type order.succeeded --wait")) as unknown as {
@@ -443,7 +442,6 @@ test("trigger continues an existing order, and shows only the new events", async
   }
   const conflict = await shop.type("trigger checkout_session.created --order-id order-1 --json");
   expect([conflict.code, conflict.json.error?.code]).toEqual([5, "order_conflict"]);
-  // `orders create` with the same terms repeats the same purchase.
   const { replayed } = await shop.ask("orders create --order-id order-1 --price-id price_coffee");
   expect(replayed).toBe(true);
   expect(await shop.events()).toHaveLength(3);

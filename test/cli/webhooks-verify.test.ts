@@ -89,7 +89,6 @@ test("webhooks verify compares a body with the event that it names, if the runni
   );
   const lent = await verify({ key: "whsec_never_heard_of" });
   expect(lent).toMatchObject({ exit: 1, codes: ["body_is_event"] });
-  // A proven cause comes first.
   expect(await verify({ body: `${body}\n`, signed: body })).toMatchObject({
     codes: ["body_whitespace_added", "body_differs"],
   });

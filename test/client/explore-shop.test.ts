@@ -125,7 +125,7 @@ async function runningShop(name: string, events = "*") {
 }
 
 test("explore runs every schedule in the store of a running shop, and leaves no fault and no moved clock behind", async () => {
-  // Only the event of a successful payment: this leaves fewer places for faults.
+  // Fewer events leave fewer places for faults.
   const { harness, explore, left } = await runningShop(
     "books and stores the event id in one transaction",
     "order.succeeded",

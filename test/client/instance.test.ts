@@ -78,7 +78,6 @@ test("journal entries of an earlier instance do not count for the current instan
   await harness.start();
   const first = await told(harness, create("o-1", "own-key-1"));
   expect(first.code).toBe(0);
-  // The same instance: the key belongs to the first order.
   expect((await told(harness, create("o-2", "own-key-1"))).stderr).toContain("other");
   expect((await told(harness, create("o-3"))).json["idempotency_key"]).toMatch(/-1$/);
   await told(harness, "sandbox reset --yes");
@@ -115,7 +114,6 @@ test("a create without an answer keeps its key, even if the control API no longe
       : answer;
   });
   expect((await told(harness, `${create("o-1")} --retries 0`, { env })).code).toBe(7);
-  // Now the control API does not answer.
   harness.setFault((request, pass) =>
     request.url.includes("/__sandbox/")
       ? Promise.resolve({ ok: false, failure: "timeout", message: "no answer" })

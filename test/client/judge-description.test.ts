@@ -16,7 +16,7 @@ import { openWebhookSite } from "../support/webhook-site.ts";
 const SHOP = "http://localhost:3000";
 const COOKIE = "session=merchant-7";
 const VIEW = ["--order-view", `${SHOP}/orders/{order_id}`, "--paid-when", '"paid"'];
-/** Concurrent waits add up on the clock of a harness. */
+/** Concurrent waits add up on the clock of a harness, so the limits are high. */
 const PATIENT = ["--settle", "60s", "--budget", "1h", "--json"];
 
 type Report = {
@@ -75,7 +75,6 @@ test("a shop in checkout.config.json is served on the port in PORT, sells throug
   expect(report.histories).toBeGreaterThan(5);
   expect(shop.served.length).toBeGreaterThan(0);
   expect(harness.programOn(shop.served[0] ?? 0)).toBeUndefined();
-  // The run, the checklist and the request log do not contain the cookie.
   const recorded = await harness.run(["checklist", "--json"]);
   const page = await harness.run(["requests", "list", "--json"]);
   expect([stdout, stderr, recorded.stdout, page.stdout].filter((text) => text.includes(COOKIE))).toEqual([]);

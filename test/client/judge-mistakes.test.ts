@@ -123,7 +123,6 @@ test("a shop that processes final events a second after its answer passes", asyn
   expect(await judge(LaterEnds, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
-/** Each attempt after the first has an order_id of its own, which no event finds. */
 class LosesAttempts extends CarefulShop {
   override create(orderId: string, key: string): ReturnType<CarefulShop["create"]> {
     const [attempt = "1"] = /\d+$/.exec(key) ?? [];
@@ -219,7 +218,6 @@ test.each(["'", '"'])(
         const [orderId = "", rest] = (query.get("order_id") ?? "").split(quote);
         const sessionId = query.get("session_id") ?? "";
         const order = this.orders.get(orderId);
-        // Without its end, the statement no longer compares the session.
         if (order === undefined || (rest === undefined && !order.checkouts.has(sessionId))) return;
         if ((await this.site.retrieve(sessionId)).status === "succeeded") order.bookings = [sessionId];
       }

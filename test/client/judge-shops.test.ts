@@ -7,7 +7,7 @@ import { openWebhookSite } from "../support/webhook-site.ts";
 
 const SHOP = "http://localhost:3000";
 const VIEW = ["--order-view", `${SHOP}/orders/{order_id}`, "--paid-when", "\\bpaid\\b"];
-/** Concurrent waits add up on the clock of a harness. */
+/** Concurrent waits add up on the clock of a harness, so the limits are high. */
 const PATIENT = ["--settle", "60s", "--budget", "1h", "--json"];
 
 type Report = {

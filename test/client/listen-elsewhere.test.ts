@@ -46,7 +46,6 @@ test("a listener on another machine gets the events of its store, verified and f
   expect(shop.got).toEqual(events);
   const { code, stderr } = await listening.stop();
   expect([code, stderr]).toEqual([0, ""]);
-  // Later events wait for the next listener.
   const later = await order("later");
   await runOn();
   expect(shop.got).toEqual(events);

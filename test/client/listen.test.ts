@@ -139,7 +139,6 @@ test("a terminal shows one line for each event, with the shop's answer and the n
   await eventually("the next attempt is reported", () =>
     expect(listening.text().stdout).toContain("next attempt"),
   );
-  // The endpoint is named by its forward address, where the developer has to look.
   const { stdout: story } = await site.harness.run(["explain", id]);
   expect(story).toMatch(/localhost:3000\/hooks +200/);
   expect(story).not.toMatch(/→ 127\.0\.0\.1/);
@@ -320,7 +319,6 @@ test("events are forwarded after a rotation of the secret, with and without an o
   const site = await openShop();
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
-  // A delivery that is in flight when its secret is retired is refused, and is sent again with the new secret.
   await site.order();
   await listening.heard(1);
   await site.control(`/endpoints/${endpoint}/secret`, { overlap_ms: 60_000 });
@@ -405,7 +403,6 @@ test("a requested replay is forwarded, however it was requested", async () => {
   ]);
   expect(new Set(site.shop.got.map(({ body }) => body)).size).toBe(1);
   expect(site.shop.got.map(({ verdict }) => verdict)).toEqual(["ok", "ok", "ok"]);
-  // A failed replay is sent again, still as a replay.
   site.shop.answers = (number) => (number === 4 ? 500 : 200);
   await site.harness.run(again);
   await listening.heard(4);
@@ -666,7 +663,6 @@ test("--print-secret prints the secret of the deliveries, before and after a fir
   const site = await openShop();
   const before = await site.harness.run(["listen", "--print-secret"]);
   expect([before.code, before.stderr]).toEqual([0, ""]);
-  // `--print-secret` leaves no endpoint, for which events would wait and which every story would show.
   await site.order();
   const endpoints = await site.harness.run(["endpoints", "list", "--json"]);
   expect(JSON.parse(endpoints.stdout)).toMatchObject({ endpoints: [] });
@@ -683,7 +679,6 @@ test("--print-secret prints the secret of the deliveries, before and after a fir
   const { signing_secret: secret } = JSON.parse(after.stdout) as { readonly signing_secret: string };
   expect(secret).toMatch(/^whsec_[\w-]{43}$/);
   expect(secret).not.toBe(before.stdout.trim());
-  // `--print-secret` did not take the events of the running listener.
   await site.order();
   await listening.heard(3);
 });
@@ -1052,7 +1047,7 @@ for (const [count, bytes] of [
     await Promise.all(flood);
     expect(new Set(order)).toEqual(new Set(["400 with 0 told", ...(count > 32 ? ["503 with 0 told"] : [])]));
     expect((await site.send(site.signed())).status).toBe(200);
-    // Searches go on between the steps of a delivery, a slice at a time.
+    // Searches run in slices between the steps of a delivery, so a few may be done already.
     expect(site.listening.deliveries().filter(({ verified }) => !verified).length).toBeLessThan(3);
     expect(site.got.length).toBe(1);
     await site.listening.heard(1 + order.filter((one) => one.startsWith("400")).length);
@@ -1074,7 +1069,6 @@ test("the search for causes has a budget of bytes, and runs in slices between wh
   });
   for (const [bytes, isDrained] of [
     [100, false],
-    // This row also spends the whole budget.
     [30_000, true],
     [800_000, false],
   ] as const) {
@@ -1095,7 +1089,7 @@ test("the search for causes has a budget of bytes, and runs in slices between wh
     };
     const explained = await flood();
     expect([bytes, explained > 0, explained <= 16]).toEqual([bytes, true, true]);
-    // A slice hashes about 1 MiB, and a step that does not fit begins the next one.
+    // A slice hashes about 1 MiB, and a step that does not fit begins the next slice.
     expect(slices).toBeLessThan(2 * BURST_MIB + 50);
     if (!isDrained) continue;
     while ((await flood()) > 0) expect(slices).toBeLessThan(2 * BURST_MIB + 50);
@@ -1261,7 +1255,6 @@ test("a stopped listener has reported its events, and ends without waiting for a
   await listening.heard(1);
   const before = site.harness.clock.now();
   expect((await listening.stop()).code).toBe(0);
-  // Time passes only while a test waits.
   expect(site.harness.clock.now()).toBe(before);
 });
 
@@ -1289,7 +1282,6 @@ test("a listener polls the sandbox rarely, reports a change immediately, and doe
   for (let seconds = 0; seconds < 120; seconds += 1) await site.beat();
   expect(asked - before).toBeGreaterThan(5);
   expect(asked - before).toBeLessThan(15);
-  // The change is reported before the next poll.
   await site.control(`/endpoints/${listener.ready.endpoint_id ?? ""}/state`, { action: "disable" });
   for (let seconds = 0; seconds < 2; seconds += 1) await site.beat();
   expect(await listener.said(1)).toEqual(["disabled"]);

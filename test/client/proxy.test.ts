@@ -120,7 +120,6 @@ test("every failure of a proxy shows whether something was sent, and never print
     ["https", bare("403 No"), "nothing was sent"],
     ["https", "closes", "nothing was sent"],
     ["https", "waits", "nothing was sent"],
-    // The tunnel is open, and TLS inside it fails.
     ["https", "HTTP/1.1 200 Yes\r\n\r\n", "nothing was sent"],
     ["https", "no HTTP at all\r\n\r\n", "nothing was sent"],
     ["http", bare("407 No"), "nothing was sent"],
@@ -146,7 +145,6 @@ test("every failure of a proxy shows whether something was sent, and never print
     const asked = scheme === "https" ? "CONNECT pay.example:443" : "POST http://pay.example/v1/orders";
     expect([...row, line]).toEqual([...row, `${asked} HTTP/1.1`]);
     expect(headers).toContain(`proxy-authorization: basic ${btoa(`me:${PASSWORD}`).toLowerCase()}`);
-    // The service's credential goes only through a tunnel.
     expect([...row, headers.includes("of-the-service")]).toEqual([...row, scheme === "http"]);
   }
   const closed = await send("https://pay.example/v1", "http://127.0.0.1:1");

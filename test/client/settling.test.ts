@@ -246,7 +246,6 @@ test("due work is done in chronological order, whichever call notices it", async
   await harness.run(["sandbox", "clock", "freeze"]);
   const read = await idOf(harness, "order-1~succeeded");
   const created = await idOf(harness, "order-2~failed");
-  // Time passes unobserved, as when a laptop sleeps or a process is stopped.
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
   database.exec("UPDATE stores SET clock_frozen_at = clock_frozen_at + 7200000");
   database.close();

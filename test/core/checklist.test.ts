@@ -207,7 +207,6 @@ const ROWS: readonly Row[] = [
     "2 return origins are registered",
     CHECK,
   ],
-  // Whether all origins are local matters only after the drill of returns has passed.
   [
     "return_origins",
     { returnOrigins: [{ origin: "http://localhost:3000", createdAt: NOW }], browserReturnDrill: null },

@@ -184,7 +184,6 @@ test(`each of ${RESTORED.length + LOST.length} forms in which a body is passed o
     ...RESTORED.map(([name, , code]) => [name, code, true]),
     ...LOST.map(([name, , code]) => [name, code]),
   ]);
-  // A message about a body that is not UTF-8 does not say that it contains U+FFFD.
   for (const rawBody of [gzipSync(BYTES), swapped, Buffer.from(BODY, "latin1").subarray(0, -5)])
     expect(
       causesOf(rawBody, { key: RETIRED })

@@ -282,7 +282,6 @@ test("every other return origin is refused with its own reason", () => {
       { fact: "bad_return_origin", values: { rule: { fact: rule } } },
     ]);
     expect(message).not.toContain("hunter2");
-    // The message is one line of plain text for every input.
     expect(message).not.toMatch(/[\p{Cc}\u2028\u202e]/u);
     expect(message.length).toBeLessThan(400);
   }

@@ -143,7 +143,6 @@ test("a timeline goes back in time only where the clock was set back, and has ea
       expect(attempts).toHaveLength((checkout?.deliveries ?? []).flatMap((one) => one.attempts).length);
       const shown = timelineOf(story).entries.flatMap((one) => one.attempts ?? []);
       expect(shown).toHaveLength(attempts.length);
-      // No line is missing or repeated.
       const own = lines.filter(({ entry }) => entry.what !== "clock").length;
       expect(own).toBe(
         story.requests.length + (checkout?.events.length ?? 0) + Math.max(0, 2 * drawn.attempts - 1),

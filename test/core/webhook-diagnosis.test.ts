@@ -98,7 +98,7 @@ const encoded = (hex: string, as: "base64" | "base64url"): string => Buffer.from
 const minus = (timestamp: number): string => String(AT - timestamp);
 const untyped = (value: unknown): never => value as never;
 
-/** Every mistake, with the codes of its diagnosis. */
+/** Mistakes, with the codes of their diagnosis. */
 const ROWS: readonly (readonly [codes: string, arrived: Arrived])[] = [
   // The receiver's secret.
   ["secret_missing", { secrets: "" }],
@@ -325,7 +325,7 @@ test("the sentences of a diagnosis contain its findings", () => {
   for (const [said, arrived] of rows) expect(diagnose(arrive(arrived))[0]?.message).toContain(said);
 });
 
-/** The processor time that work takes, in microseconds. */
+/** The CPU time of a function, in microseconds. */
 function processorTime(work: () => void): number {
   const before = process.cpuUsage();
   work();

@@ -69,11 +69,9 @@ test("a changed event of the drill differs from the genuine event only in the pa
   };
   for (const [name, changes] of Object.entries(rows))
     expect([name, changedBy(name as CaseName)]).toEqual([name, changes]);
-  // An id without digits is changed, too.
   const unnamed = { ...EVENTS, own: { ...EVENTS.own, storeId: "a-store" }, order: null };
   const { request } = buildDrillRequest(DRILL_CASES.other_store, unnamed, KEYS);
   expect(JSON.parse(String(request.body))).toMatchObject({ store_id: "a-stoerx" });
-  // The field is also changed in the order of the event, if the order has the field.
   expect(changedBy("payment_live")).toMatchObject({
     livemode: true,
     type: "order.succeeded",

@@ -32,7 +32,6 @@ test.for(LOSSES)("a sandbox of the kit closes when %s, and every later call says
   );
   await sandbox.close();
   await expect(fetch(receiver.url)).rejects.toThrow("fetch failed");
-  // The port of the sandbox is free again.
   const again = await startSandbox({ port: Number(new URL(sandbox.origin).port) });
   await again.close();
 });

@@ -40,7 +40,6 @@ test("a restore returns a store to its snapshot, and leaves other stores unchang
     expect([await store.orders.get(order.id), receiver.received.length]).toEqual([order, 0]);
     expect(await store.clock.now()).toEqual(new Date("2026-01-01T00:00:00Z"));
     expect(sandbox.instanceId).not.toBe(before);
-    // The ids of the new order differ from those of earlier rounds.
     await store.orders.create({ ...ORDER, order_id: "order-2" });
   }
   expect(await other.orders.get(kept.id)).toEqual(kept);
@@ -117,7 +116,6 @@ test("after a restore of another sandbox's snapshot, old and new handles of the 
       for (const handle of restored) await works(sandbox, handle);
       await sandbox.reset();
     }
-    // Disposing of the store that is now the first empties it.
     await sandbox.store[Symbol.asyncDispose]();
     expect(await sandbox.store.events.list()).toEqual([]);
     if (store.id === own.id) await works(sandbox, store);

@@ -74,7 +74,6 @@ test("the administrator can approve prices, enable and disable capabilities, and
   const subject = 'value="oolong"';
   expect((await admin.get(admin.home)).html).toContain(subject);
   await harness.run(["prices", "retire", "oolong"]);
-  // The page offers no action on a retired price.
   expect((await admin.get(admin.home)).html).not.toContain(subject);
   await admin.act({ action: "revoke_price", subject: "oolong" });
   await admin.act({ action: "disable_capability", subject: "wechat_pay" });

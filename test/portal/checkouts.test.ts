@@ -88,7 +88,6 @@ test("a checkout's page has the story of checkout explain, line for line", async
   const page = await show(id);
   expect(page.status).toBe(200);
   const told = await explain(id);
-  // The command on the page prints the same story.
   expect((await explain("order-1001")).entries).toEqual(told.entries);
   expect(linesOf(page)).toEqual(
     told.entries.map(({ at, text, of }) => ({ at, text: text.replace("  ", " "), isUnder: of !== null })),
@@ -109,7 +108,6 @@ test("a checkout's page has the story of checkout explain, line for line", async
     "browser returned to https://shop.example/thanks (proves nothing)",
     "POST /v1/orders: 409 idempotency_key_reused, key the-first-key: amount_minor 1999 → 2999",
   ]);
-  // No hint repeats a fact that a badge already shows.
   expect(page.html).not.toContain('<p class="hint">order');
   for (const part of ["€19.99 Alipay+", "paid", id, "checkout explain order-1001", "Open payment page"])
     expect(page.text).toContain(part);
@@ -201,7 +199,6 @@ test("an expanded line shows bytes, headers, curl, signature, answer, likely cau
   expect(text).toMatch(/checkout endpoints secret [0-9a-f-]{36}/);
   expect(html).not.toContain(sandbox.ready.api_key);
   expect(html).not.toContain(sandbox.ready.signing_secret);
-  // Every line has its own address.
   const anchors = [...html.matchAll(/ id="([^"]+)"/g)].map(([, anchor = ""]) => anchor);
   expect(new Set(anchors).size).toBe(anchors.length);
   for (const [, target = ""] of html.matchAll(/class="at" href="#([^"]+)"/g))
@@ -230,7 +227,6 @@ test("a checkout's page says that a delivery's signature is invalid because of a
   expect(text).toContain(
     "An injected fault signed the delivery with a secret that never existed. The signature is not valid",
   );
-  // The receiver accepted the delivery nevertheless, and the line of the delivery shows this.
   expect(html).toContain('<b class="s2xx">204</b> (fault bad_signature)');
 });
 
@@ -454,11 +450,9 @@ test("the search opens the page of an id, a short id, an order_id, an idempotenc
       `${portal.home}${path}`,
     ]);
     expect((await portal.get(`/portal/find?${q}`)).location).toBe(`${portal.home}${path}`);
-    // An id of another store is unknown.
     const { status, text: nothing } = await portal.get(`${tea}/find?${q}`);
     expect([status, nothing.includes("in this store contains this text")]).toEqual([200, true]);
   }
-  // A refused request created no checkout.
   const bad = await sandbox.request({
     method: "POST",
     path: "/v1/orders",

@@ -162,7 +162,6 @@ test("a long clock move shows its progress after two seconds, and then its resul
     ...going.html.matchAll(/action="[^"]+\/clock".*?<button type="submit" class="" (disabled)?/gs),
   ];
   expect(new Set(buttons.map(([, off]) => off))).toEqual(new Set(["disabled"]));
-  // Another open Clock page shows the move, too; only the first page's request has ended.
   expect((await portal.get(`${portal.home}/clock`)).text).toContain("The clock is being moved to");
   answerNow();
   for (let turn = 0; turn < 50; turn += 1) await harness.clock.sleep(0);

@@ -110,7 +110,6 @@ test("a drill can be skipped with a reason for 7 days, and its item shows the sk
   await harness.run(["return-origins", "add", "https://shop.example"]);
   const page = await act("/waivers", { drill: "browser_return", reason: "no return page" });
   expect(itemOf(page, "return_origins")).toMatch(/pass .*Risk: .*no return page/);
-  // This drill is already skipped; the other drills can be skipped.
   expect(page.text).toContain("no return page · until 2026-01-22 12:00:00");
   expect(page.html).not.toContain('name="drill" value="browser_return"');
   expect(page.html).toContain('name="drill" value="duplicates"');
@@ -137,11 +136,9 @@ test("the Launch page shows the webhook drill's steps, verdict and command", asy
   const failed = await get();
   expect(itemOf(failed, "webhook_verification")).toContain("fail");
   expect(failed.text).toContain("The receiver answers 2xx to everything");
-  // Each endpoint has one folded line, with the failed steps first; ids are only in titles and links.
   expect(itemOf(failed, "webhook_verification")).toMatch(/failed localhost:3000\/hooks ?: \d+ of \d+ steps/);
   const [, steps = ""] = /<details class="result">([^]*?)<\/details>\s*<\/details>/.exec(failed.html) ?? [];
   expect(textOf(steps)).toMatch(/failed .* Steps that passed: \d+/);
-  // A cause of several steps is shown once, with a few of these steps.
   const causes = [...steps.matchAll(/<summary><strong>(\d+) steps failed:<\/strong> (.*?)<\/summary>/g)];
   expect(causes.map(([, count]) => Number(count) > 3)).toContain(true);
   for (const [, , cause = ""] of causes) expect(steps.split(cause)).toHaveLength(2);

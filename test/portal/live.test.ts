@@ -48,7 +48,6 @@ test("a poll gets 304 until something on the page has changed", async () => {
   expect(await asked()).toEqual([304, 304, 304, 304]);
   await create("a");
   expect(await asked()).toEqual([200, 200, 200, 200]);
-  // The request was logged after the pages were read.
   await pass(200);
   await asked();
   expect(await asked()).toEqual([304, 304, 304, 304]);

@@ -111,11 +111,9 @@ test("every address on a page, form or redirect of the portal begins with the po
     // A 404 below the portal's path has the portal's frame; a 404 below a wrong portal path has none.
     if (status === 404)
       expect([address, String(body).includes('<body class="portal')]).toEqual([address, true]);
-    // No script contains an address of the portal.
     if (isAsset && /\.js/.test(address))
       expect([address, String(body).includes("/portal")]).toEqual([address, false]);
   }
-  // All other addresses are shared files, pages of payers, or within the page itself.
   const others = [...named].filter((one) => !one.startsWith(path));
   expect(
     others.filter((one) => !/^(\/assets\/|http:\/\/127\.0\.0\.1:\d+\/pay\/|#|data:,|$)/.test(one)),
@@ -239,13 +237,11 @@ test(`every wrong guess of the portal's path gets the same page (seed ${SEED})`,
     expect(await look(`/portal/${guess}${rest}`, headers, method)).toEqual(page);
   });
   await fc.assert(property, { seed: SEED, numRuns: size(200, 20_000) });
-  // Bookmarks from before the portal had a secret path, and paths that only begin alike.
   for (const old of [`/${ids.store_id}/start`, "/sign-in", "/admin", "/", "/assets/portal.js", "s", ".html"])
     expect([old, await look(`/portal${old}`)]).toEqual([old, page]);
   const chinese = await look("/portal/x", { "Accept-Language": "zh-CN" });
   expect(chinese).toEqual(await look(`/portal/${key}x`, { "Accept-Language": "zh-CN" }));
   expect(chinese.body).toContain("checkout open</code>");
-  // Other answers that need no session do not contain the key of the path either.
   for (const target of ["/", "/healthz", "/v1/x", "/pay/x", "/nothing", "/__sandbox/openapi.json"])
     await look(target);
   await look(`/portal/${key.slice(0, -1)}`, { Host: "evil.example" });
@@ -303,7 +299,6 @@ test("the portal's path is in no log, argument or unrelated file or output", asy
   const where = `http://${portalHost(sandbox)}${path}`;
   for (const address of ["", "/sign-in", `/${ids.store_id}/checkouts`, "/no/page"])
     await ask(sandbox, path + address, { Cookie: merchant.cookie });
-  // The path is typed or forwarded by mistake: to another area, in another header, with one slash too many.
   const referred = {
     Referer: where,
     Cookie: `last=${path}`,
@@ -347,7 +342,6 @@ test("the portal's path is in no log, argument or unrelated file or output", asy
     expect([line, `${stdout}${stderr}`.includes(key)]).toEqual([line, false]);
   }
   expect([harness.opened.length, harness.opened.join().includes(key)]).toEqual([2, false]);
-  // A command prints the link on request.
   expect(await newLink(harness)).toContain(key);
   const { stdout, stderr } = await sandbox.stop();
   expect([stderr.includes(key), stdout.slice(stdout.indexOf("\n")).includes(key)]).toEqual([false, false]);

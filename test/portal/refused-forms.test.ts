@@ -72,7 +72,6 @@ test("a refused form keeps its other fields as typed, and fills no other form of
   });
   expect(priced.html).toMatch(/name="price_id"\s+value="oolong"/);
   expect(priced.html).toMatch(/<option value="wechat_pay" selected/);
-  // The box was not ticked.
   expect(priced.html).not.toMatch(/name="approved" value="yes"\s+checked/);
   const added = await portal.post(`${portal.home}/webhooks/endpoints`, {
     url: "x",
@@ -104,7 +103,6 @@ test("only the confirmation form of the refused action stays open", async () => 
     expect(refused.html.match(/<details class="asked" open/g)).toHaveLength(1);
     expect(refused.html.match(/value="Secnd"[^>]*autofocus/g)).toHaveLength(1);
     expect(refused.text).toContain('expected the name of the store, "Second"; got "Secnd"');
-    // The answer is the page of the store from which the form was sent.
     expect(refused.html).toContain(`action="${portal.home}/stores"`);
   }
   // A form that does not name its page, as a program would send it.

@@ -68,7 +68,6 @@ test("the empty request log shows a command that fills it, and the log lists req
       const shown = [...html.matchAll(/requests\/([\da-f-]{36})"/g)].map(([, id = ""]) => id);
       expect(shown.length).toBeLessThanOrEqual(50);
       found.push(...shown);
-      // A later page links to the first page with the same filters.
       const [, newest] = /<a class="plain" href="([^"]+)">Newest</.exec(html) ?? [];
       expect([path, newest?.includes("before")]).toEqual([path, path.includes("before") ? false : undefined]);
       path = /<a href="([^"]+)"\s+rel="next"/.exec(html)?.[1]?.replaceAll("&amp;", "&");
@@ -175,14 +174,12 @@ test("the page of a conflict shows the failed check, the rule and every differin
   expect(shown.text).toContain(
     [rung("content", "passed"), rung("key", "refusedHere"), rung("store", "notReached")].join(" "),
   );
-  // The page has the bytes of the request and of its answer, and a command line without the key.
   expect(shown.html).toContain(JSON.stringify({ ...ORDER, amount_minor: 2999 }).replaceAll('"', "&quot;"));
   expect(shown.html).toContain(reused.body.replaceAll('"', "&quot;"));
   expect(shown.text).not.toContain("… replaces secrets");
   expect(shown.text).toContain("Authorization: Bearer $CHECKOUT_API_KEY");
   const { data } = JSON.parse(made.body) as { readonly data: { readonly id: string } };
   expect(shown.html).toContain(`${portal.home}/checkouts/${data.id}`);
-  // The page of an accepted request has the checkout's values and the bytes of the answer.
   const taken = await portal.get(`${requests}/${made.id}`);
   expect(taken.html).toContain(made.body.replaceAll('"', "&quot;"));
   expect(taken.text).toContain(rung("order", "passed"));

@@ -179,7 +179,6 @@ test("a signed-in browser keeps its session when it opens a link, so that other 
   expect((await prefer("en")).status).toBe(303);
   const wrong = await postForm(sandbox, SIGN_IN, { code: link }, { Cookie: cookie });
   expect([wrong.status, wrong.headers["Set-Cookie"]]).toEqual([401, undefined]);
-  // Another browser, a signed-out browser and the other role get their own sessions.
   const admin = await signIn(harness, sandbox, "administrator");
   const ofAdmin = { code: codeOf(await newLink(harness)) };
   const other = await postForm(sandbox, SIGN_IN, ofAdmin, { Cookie: admin.cookie });

@@ -146,7 +146,6 @@ test("each of the first steps is ticked when it is done", async () => {
   expect((await harness.run(["checklist", "run", "webhooks"])).code).not.toBe(0);
   const all = await get("/connect");
   expect(all.text).toContain("5/5");
-  // A finished step needs no command line.
   expect(all.text).not.toContain("checkout trigger order.succeeded");
 });
 
@@ -403,7 +402,6 @@ test("a store is reset or deleted only after the user typed its name", async () 
   expect((await refused(`${other}/delete`, { name: "Sandbox Store" }))[0]).toBe(400);
   expect((await portal.act(`${other}/delete`, { name: "Tea Shop" })).text).toContain("Tea Shop was deleted.");
   expect((await portal.get(`${other}/connect`)).status).toBe(404);
-  // The first store cannot be deleted.
   expect((await refused("/delete", { name: "Sandbox Store" }))[0]).toBe(409);
 });
 
@@ -429,7 +427,6 @@ test("a snapshot is created, listed, restored and removed", async () => {
   type Orders = { checkouts: { order_id: string }[] };
   expect((await read<Orders>("orders", "list")).checkouts.map(({ order_id: id }) => id)).toEqual(["order-1"]);
   await create("order-3");
-  // A restore keeps sign-in sessions.
   expect((await portal.act("/portal/snapshots/restore", { name: "everything" })).status).toBe(200);
   expect((await read<Orders>("orders", "list")).checkouts).toHaveLength(1);
   await act("/snapshots/remove", { name: "before" });

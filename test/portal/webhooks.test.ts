@@ -43,7 +43,6 @@ test("an endpoint is added with its event types; its secret is shown once, and a
   const [secret = ""] = SECRET.exec(first.html) ?? [];
   expect(secret).not.toBe("");
   expect(first.text).toContain("order.succeeded, webhook.test");
-  // After a reload, no page shows the secret.
   const again = await portal.get(added.location ?? "");
   expect(again.status).toBe(200);
   for (const path of [added.location ?? "", webhooks, `${webhooks}/events`])
@@ -51,7 +50,6 @@ test("an endpoint is added with its event types; its secret is shown once, and a
   const at = (added.location ?? "").split("?")[0] ?? "";
   expect((await portal.act(`${at}/secret`)).html).toContain(secret);
   expect((await harness.run(["endpoints", "secret"])).stdout.trim()).toBe(secret);
-  // The shown secret verifies a delivery's signature.
   const tested = await portal.act(`${at}/test`);
   expect(tested.text).toContain("webhook.test");
   await settled();
@@ -90,7 +88,6 @@ test("an endpoint's secret is rotated, and the endpoint is paused, disabled, ena
   const removed = await portal.act(`${at}/remove`);
   expect(removed.html).not.toContain(id);
   expect((await portal.get(at)).status).toBe(404);
-  // The page describes the effect of an action before the action.
   expect(paused.text).toContain("Its past deliveries stay listed.");
 });
 
@@ -156,7 +153,6 @@ test("the page of a delivery shows every attempt as it was sent, the cause of a 
   const taken = await portal.get(`${webhooks}/deliveries/${id}`);
   expect(taken.text).toContain("Attempt 2");
   expect(taken.text).toContain("Nothing: the delivery was accepted.");
-  // The command on the page also finds that the signature is valid.
   const [, line = ""] = /(checkout webhooks verify [^<]+)</.exec(taken.html) ?? [];
   const body = (await harness.run(["events", "get", eventId, "--body"])).stdout;
   const { writeFileSync } = await import("node:fs");
@@ -378,11 +374,9 @@ test("replaying failed deliveries sends exactly the deliveries that failed since
     { order_id: "order-2" },
     { order_id: "order-3" },
   ]);
-  // The receiver accepted these events: nothing is left to send again, and a reload shows no notice.
   const none = await portal.act(`${webhooks}/deliveries/replay`, { since: moment });
   expect(none.text).toContain("No delivery has failed since then.");
   expect((await portal.get(webhooks)).text).not.toContain("No delivery has failed");
-  // The command does the same for the two older deliveries, of the order and of its expiry.
   const typed = await harness.run(["events", "replay-failed", "--since", "7d"]);
   expect([typed.code, typed.stdout]).toEqual([
     0,

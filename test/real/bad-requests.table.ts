@@ -762,7 +762,7 @@ const STATE: readonly Row[] = [
   ],
 ];
 
-/** Every bad request with a single mistake. */
+/** Bad requests with a single mistake each. */
 export const BAD_REQUESTS: readonly Row[] = [
   ...HOSTS,
   ...ORIGINS,

@@ -106,7 +106,6 @@ test("the image runs the program as an ordinary user, with a health check", () =
   const instructions = DockerfileParser.parse(text("Dockerfile")).getInstructions();
   const values = (keyword: string): string[] =>
     instructions.filter((one) => one.getKeyword() === keyword).map((one) => one.getArgumentsContent() ?? "");
-  // Both stages have the same base image.
   expect(values("FROM")).toHaveLength(2);
   const bases = values("FROM").map((value) => value.replace(/ AS \w+$/, ""));
   expect(new Set(bases).size).toBe(1);
@@ -116,7 +115,6 @@ test("the image runs the program as an ordinary user, with a health check", () =
     ["SIGTERM"],
     ["/var/lib/checkout"],
   ]);
-  // All copied files are in the npm package, which has no src; commands are lists, which run without a shell.
   const { files } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { files: string[] };
   const packed = ["package.json", ...files.map((path) => path.split("/")[0] ?? "")];
   const copied = instructions

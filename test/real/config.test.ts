@@ -1071,7 +1071,6 @@ test("two projects of one repository can run at the same time on default ports w
     expect(await plan(harness, "config diff", { cwd: folder })).toEqual([]);
     expect((await ask(harness, "stores show", { cwd: folder })).said).toMatchObject({ store: { id, name } });
   }
-  // The enclosing project has no file, and keeps its own sandbox.
   expect((await ask(harness, "whoami")).said).toMatchObject({
     config: { value: null },
     dir: { value: join(harness.cwd, ".checkout") },

@@ -63,7 +63,6 @@ test("a new connection replaces the oldest half-open connection", async () => {
   await untilAnswered(whole);
   await untilClosed(halves.at(2 * LIMIT) ?? whole);
   expect(halves.map(({ isClosed }) => isClosed)).toEqual(halves.map((_, at) => at <= 2 * LIMIT));
-  // The newest half-open connection can still complete its head.
   const last = halves.at(-1) ?? whole;
   last.socket.write(": x\r\n\r\n");
   await untilAnswered(last);

@@ -61,7 +61,6 @@ test("a database check creates, changes and locks nothing, whether the file is o
   for (const end of ["", "-wal", "-opening"]) copyFileSync(`${path}${end}`, `${killed}${end}`);
   expect(check(killed)).toMatchObject(whole);
   expect(existsSync(`${killed}-shm`)).toBe(false);
-  // Writers are not blocked.
   write();
   close();
   before = seen();

@@ -627,7 +627,6 @@ test("doctor gives a complete report whatever is broken, changes nothing, and se
     if (isThere) renameSync(aside, one.file(name));
   }
   expect(sent.filter((host) => host !== "127.0.0.1")).toEqual([]);
-  // All files that were moved aside are back.
   expect((await examine(one.harness)).code).toBe(0);
 });
 

@@ -235,7 +235,6 @@ test("an application that mounts the sandbox in Hono, Express or Next.js answers
       200,
       expect.stringContaining(name),
     ]);
-    // The files that the page loads.
     const loaded = Array.from(
       html.matchAll(/<(?:link|script|img)[^>]* (?:href|src)="(\/[^"]+)"/g),
       ([, to = ""]) => to,
@@ -261,7 +260,6 @@ test("an application that mounts the sandbox in Hono, Express or Next.js answers
   serve = (incoming, response) => void listener(incoming, response);
   await check("hono", (request) => fetch(request));
   await check("next", (request) => (request.method === "GET" ? GET : POST)(request));
-  // `sandbox.fetch` needs no application.
   const order = await store.orders.create({ order_id: "own", price_id: "price_coffee" });
   const page = await sandbox.fetch(order.checkout_url);
   expect([page.status, page.url]).toEqual([200, order.checkout_url]);

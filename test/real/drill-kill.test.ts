@@ -190,7 +190,6 @@ test("webhooks held by a drill are delivered after the sandbox was killed and re
     await restart();
     await expectNothingLeft({ label, ...current, cwd });
     shop.letGo();
-    // The drill must fail, because it could not continue.
     const { code, stdout } = await drilled;
     expect([label, code, stdout]).toEqual([label, 7, ""]);
   });

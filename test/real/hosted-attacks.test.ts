@@ -48,7 +48,7 @@ type RefusedRequest = {
 const JSON_TYPE = { "Content-Type": "application/json" };
 const FORM = { "Content-Type": "application/x-www-form-urlencoded" };
 
-/** Every kind of refused request, with new ids, keys and names at each call. */
+/** Requests of many kinds that must be refused, with new ids, keys and names at each call. */
 function refusedRequests(service: HostedService, random: () => number): readonly RefusedRequest[] {
   const { controlToken, port } = service;
   const host = { Host: `127.0.0.1:${port}` };

@@ -347,7 +347,6 @@ test("after kill -9 under load, a hosted service has lost nothing acknowledged, 
     const loading = loadUntilGone(serviceOf(store), { connections: CONNECTIONS, nextCreate });
     await sleep(50 + random() * 250);
     const deleting = doomed.map(({ storeId }) => tryDelete(storeId));
-    // Some deletions are acknowledged, and the others are in flight.
     await Promise.all(deleting.slice(0, (random() * doomed.length) / 2));
     await service.kill();
     for (const [create, answer] of (await loading).acknowledged) acknowledged.set(create, answer);

@@ -50,8 +50,8 @@ const EVERY_LOOK: readonly AxeLook[] = [
 ];
 
 /**
- * One look with all rules in the light theme, or with the colours in the dark theme; the other looks check only the
- * width. The theme changes only once, because that is the slowest change.
+ * One look with all rules in the light theme, or with the colours in the dark theme; the other looks check only that
+ * the page fits the window. The theme changes only once, because that is the slowest change.
  */
 const fewLooks = (colorScheme: Look["colorScheme"], darkWidth: 1440 | 390): readonly AxeLook[] => [
   { colorScheme: "light", width: 1440, text: "200%", rules: [] },
@@ -75,10 +75,7 @@ function looksIn(theme: Theme): readonly [readonly AxeLook[], readonly AxeLook[]
 }
 const HEIGHT = 900;
 
-/**
- * The languages of pages, by the browser's language. Each page is checked in both, or in the language that the seed
- * selects.
- */
+/** The languages of pages, by the browser's language. */
 const LANGUAGES = [
   ["en-US", "en"],
   ["zh-CN", "zh-Hans"],

@@ -18,7 +18,10 @@ const REBOUND = OTHER_HOST;
 /** A page without any word of our own pages, so that stolen content can be recognized. */
 const EMPTY_PAGE = "<!doctype html><title>elsewhere</title>";
 
-/** Number of parts per origin into which the pages and the forms are divided; each origin attacks one part. */
+/**
+ * Number of parts per origin into which the pages and the forms are divided; outside a campaign, each origin attacks
+ * one part.
+ */
 const PAGE_PARTS = 4;
 const FORM_PARTS = 12;
 
@@ -30,8 +33,7 @@ test(`a foreign page changes, reads and writes nothing, whatever it sends to any
   const { page: own, attempts, origins, stored, readPreferences, home } = site;
   expect(attempts.length).toBeGreaterThan(25);
   const [before, chosen] = [stored(), await readPreferences()];
-  // Each origin attacks all routes, or a part that the seed selects. This test shows which headers a browser sends;
-  // test/portal/access.test.ts shows that such headers open no route.
+  // Outside a campaign each origin attacks the part of the routes that the seed selects.
   for (const [place, origin] of origins.entries()) {
     const page = await own.context().newPage();
     await page.goto(origin);
@@ -146,7 +148,10 @@ async function openSite() {
 
 const ATTACKER = join(import.meta.dirname, "../support/foreign-page.js");
 
-/** Makes the page send all attempts in every way; returns the answers that the page could read or run. */
+/**
+ * Makes the page send each attempt in several ways; returns the answers that the page could read or load, and attempts
+ * that did not end.
+ */
 async function attack(page: Page, attempts: readonly Attempt[]): Promise<unknown> {
   await page.addScriptTag({ path: ATTACKER });
   return page.evaluate(`attack(${JSON.stringify(attempts)})`);

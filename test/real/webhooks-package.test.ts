@@ -257,7 +257,7 @@ test("the packed package can be imported, required, bundled and type-checked", a
   libraries = ["--lib", "es2022"];
   types = ["--types", "node", "--typeRoots", join(ROOT, "node_modules/@types")];
   await check("esnext", "bundler", "typed.ts", "suite.ts");
-  // Resolution without Node's `exports`, which many projects still use; TypeScript 7 has removed it.
+  // Many projects still use the resolution `node10`, which ignores `exports`; TypeScript 7 has removed it.
   compiler = OLDER_TSC;
   await check("commonjs", "node10", "typed.ts", "suite.ts");
   // The runners' own types are not installed.

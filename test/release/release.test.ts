@@ -187,7 +187,7 @@ test("the workflow passes actionlint, pins actions to commits and has only the p
   expect(installs).toEqual(["npm ci --ignore-scripts"]);
   const asking = Object.entries(workflow.jobs).filter(([, job]) => job.permissions !== undefined);
   expect(asking.map(([name]) => name)).toEqual(["publish"]);
-  // Every program that a release needs besides Node is installed by its job.
+  // The workflow installs the programs of a release that the image of GitHub's runner lacks.
   for (const tool of ["mmdebstrap", "umoci", "xz-utils", "binutils-aarch64-linux-gnu"])
     expect(text).toContain(tool);
 });

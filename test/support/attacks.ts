@@ -20,7 +20,7 @@ const GOOD: Change = { headers: { Connection: ["keep-alive"] } };
 /** Changes that are drawn often; slow attacks are drawn rarely, because they find too little for their time. */
 const CHANGES = [...BAD_REQUESTS, ...WRONG_IN_SEVERAL_WAYS].map(([, , change]) => change);
 
-/** The parts of attacks on HTTP; `{apiKey}` and `{host}` stand for the site's values. */
+/** Texts that an edit inserts into a request; `{apiKey}` and `{host}` stand for the site's values. */
 const TOKENS = [
   "\r\n",
   "\n",

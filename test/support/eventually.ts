@@ -5,14 +5,17 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
  * its waits often fail.
  */
 const TIMEOUT_MS = Number(process.env["EVENTUALLY_MS"] ?? 60_000);
-/** The longest pause between two checks; until then, each pause is a tenth of the time that has passed. */
+/**
+ * The longest pause between two checks; until then, each pause is a tenth of the time that has passed, but at least 1
+ * ms.
+ */
 const MAX_PAUSE_MS = 100;
 /** More turns of the loop than a write or a delivery in this process takes. */
 const TURNS = 100;
 
 /**
  * Waits until a check throws nothing, and returns its result. After the timeout it fails with the awaited condition and
- * the last error. Only for conditions without a required speed; the benches measure speed.
+ * the last error. Not for conditions with a time limit of their own.
  */
 export async function eventually<Seen>(what: string, look: () => Seen | Promise<Seen>): Promise<Seen> {
   const since = performance.now();

@@ -1,12 +1,12 @@
-// Everything that an attacker's page can send. Run in a browser: see portal-foreign.test.ts.
+// The requests of an attacker's page, run in a browser: see portal-foreign.test.ts.
 
 const FORM = "application/x-www-form-urlencoded";
 /** Timeout for the end of an attempt: long, because the machine may be busy. */
 const ATTEMPT_TIMEOUT_MS = 30_000;
 
 /**
- * Tries every way to send a request to each address. Returns the answers that the page could read or run, and attempts
- * that did not end; after such an attempt none is started.
+ * Sends each attempt in several ways. Returns the answers that the page could read or load, and attempts that did not
+ * end; after such an attempt none is started.
  */
 async function attack(attempts) {
   const found = [];
@@ -28,7 +28,7 @@ async function attack(attempts) {
       const text = await answer.text();
       if (isTold(text)) note(`${mode} ${method}`, url, text);
     } catch (error) {
-      // The browser does not let the page read any other answer.
+      // Any other error means that the browser did not let the page read the answer.
       if (error.name === "TimeoutError") giveUp(`${mode} ${method}`, url);
     }
   };
@@ -68,7 +68,7 @@ async function attack(attempts) {
         loads += 1;
         const text = frame.contentDocument?.body?.textContent ?? "";
         if (isTold(text)) note("frame", url, text);
-        // The first load is the load of the empty frame, before the form's answer.
+        // The frame of a form first loads empty.
         if (loads >= (isForm ? 2 : 1)) end();
       });
       if (!isForm) frame.src = url;

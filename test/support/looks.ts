@@ -11,8 +11,8 @@ export type Look = {
 export type SetLook = (look: Look) => Promise<void>;
 
 /**
- * Returns a function that sets the look of a tab, but not a theme or width that the tab already has: a new one takes as
- * long as the examination. So callers show every second page in the same looks from the last to the first.
+ * Returns a function that sets the look of a tab. It skips a theme or width that the tab already has, because setting
+ * one takes as long as checking a page.
  */
 export function lookSetter(page: Page, height: number): SetLook {
   let now: Partial<Look> = {};

@@ -34,7 +34,7 @@ export function hasLanguage(name: TestedLanguage): boolean {
   return name === "python" || name === "php" ? isThere && hasSqlite(name) : isThere;
 }
 
-/** The installed and the missing shells and languages of a run, in one line. */
+/** The installed and the missing shells and languages of this machine, in one line. */
 export function machineLine(): string {
   const languages = (Object.keys(LANGUAGES) as TestedLanguage[]).filter(hasLanguage);
   return `${listed("shells", SHELLS, installedShells())}; ${listed("languages", Object.keys(LANGUAGES), languages)}`;

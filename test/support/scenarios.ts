@@ -24,7 +24,7 @@ export const WORKFLOWS: readonly string[] = SCENARIOS.flatMap((file) =>
 /** The variables of `checkout env --control` that the scenarios use. */
 type ScenarioAccess = Readonly<Record<"CHECKOUT_API_KEY" | "CHECKOUT_CONTROL_TOKEN", string>>;
 
-/** A service for the scenarios: the base URL of v1, the origin of the control API, and the access to both. */
+/** A service for the scenarios: the base URL of v1, the origin of the control API, and the credentials of both. */
 type Service = {
   readonly baseUrl: string;
   readonly controlOrigin: string;

@@ -10,7 +10,6 @@ export const LIFETIME_MS = 3_600_000;
 /** As long as the fingerprint of a real request. */
 export const FINGERPRINT = "0".repeat(64);
 
-/** The statements that insert the rows of a create. */
 export const INSERT_CHECKOUT = `INSERT INTO checkouts (id, store_id, object, order_id, amount_minor, currency, payment_method, status, created_at, expires_at)
   VALUES (?, ?, 'order', ?, ?, ?, ?, 'created', ?, ?)`;
 export const INSERT_KEY = `INSERT INTO idempotency_keys (store_id, key, fingerprint, status, request_id, body, checkout_id, created_at)

@@ -20,7 +20,6 @@ type Env = { readonly STORES: Objects<object> };
 
 const uuid = (): string => markedUuid(1, Date.now(), randomBytes(6));
 
-/** The Durable Object that holds all rows. */
 export class StoreObject extends DurableObject<Env> {
   private readonly storeId: string;
 

@@ -13,7 +13,6 @@ export class CountingService extends HostedService {}
 type Sql = ObjectState["storage"]["sql"];
 type Cursor = ReturnType<Sql["exec"]> & { readonly rowsWritten: number };
 
-/** The number of rows written, by the text of the statement. */
 type Count = Map<string, number>;
 
 /** Adds up the rows that statements write: when a statement has begun, and the increase when all its rows are read. */
@@ -37,7 +36,6 @@ function countRows({ storage }: ObjectState, count: Count): void {
   Object.defineProperty(sql, "exec", { value: exec });
 }
 
-/** A store that counts the rows that its statements write. */
 export class StoreObject extends Store {
   private readonly count: Count;
 

@@ -1,4 +1,4 @@
-/** Baseline: hono on its Node server with a constant answer, to record the choice of HTTP layer. Prints its port. */
+/** Baseline: hono on its Node server with a constant answer. Prints its port. */
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { CONSTANT_BODY, announce } from "./announce.ts";
