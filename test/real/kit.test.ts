@@ -143,7 +143,6 @@ test("a wrong argument from an untyped caller throws a CheckoutError that names 
       name: "CheckoutError",
       message: expect.stringContaining(said) as string,
     });
-  // The refused calls sent nothing and started no receiver.
   expect([await store.endpoints.list(), (await store.requests.list()).length]).toEqual([[], 1]);
   const none = [null, undefined, "bytes", 5, {}, [1, 2], bytes.buffer];
   for (const one of none)
@@ -328,7 +327,6 @@ test("the kit ignores the variables and the configuration file of the program th
     encoding: "utf8",
     timeout: 60_000,
   });
-  // The kit kept nothing open, so the program ended by itself.
   expect([status, stderr]).toEqual([0, ""]);
   expect(JSON.parse(stdout)).toEqual({ own: true, same: true, left: [], exitCode: null, mask: 0o022 });
   expect(readdirSync(join(folder, "state"))).not.toContain("run.json");
@@ -495,7 +493,6 @@ test("a receiver ends with its close or with its sandbox, after any deletions an
     const [snapshot, whole] = [await store.snapshot(), await sandbox.snapshot()];
     const receivers = [await store.receiver()];
     for (const act of plan) {
-      // A receiver of a deleted store is refused and leaves no port open.
       if (act === "receiver") await store.receiver().then((one) => receivers.push(one), expectNotFound);
       if (act === "close") for (const one of receivers) await one.close();
       if (act === "delete") await store.delete().catch(expectNotFound);
@@ -526,7 +523,6 @@ test("await using deletes a created store, resets the first store and closes the
   await store[Symbol.asyncDispose]();
   await expect(store.events.list()).rejects.toMatchObject({ status: 404 });
   expect(await isOpen(Number(new URL(receiver.url).port))).toBe(false);
-  // A store that is already deleted can be disposed of again.
   await store[Symbol.asyncDispose]();
   await sandbox.store.orders.create(ORDER);
   await sandbox.store[Symbol.asyncDispose]();

@@ -249,7 +249,6 @@ test("a start refuses a secret that the running sandbox does not have, and shows
       expect(other.stderr).not.toContain(value);
     }
   }
-  // Any key of the first store is accepted, and a key of another store is refused.
   const made = JSON.parse((await type("keys create --json")).stdout) as { readonly api_key: string };
   const store = JSON.parse((await type("stores create --json")).stdout) as { readonly api_key: string };
   for (const [key, code] of [
@@ -395,7 +394,6 @@ test("sandbox status shows whether and where a sandbox runs, and exits with 0 or
     7,
     { state: "not_responding", pid: ready.pid },
   ]);
-  // A value that was not reported is not shown.
   expect((await type("sandbox status")).stdout).not.toMatch(/Log|Since|Deliveries/);
 });
 

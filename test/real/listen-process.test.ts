@@ -110,7 +110,6 @@ test("a listen that is killed and started again misses no event, and keeps the o
   const last = await listen();
   const expected = rounds * (perRound + 1) * 3;
   const ids = (): Set<string> => new Set(application.got.map(({ event_id: id }) => id));
-  // A delivery that was in flight at the kill is repeated after 5 s.
   await eventually("every event has come", () => expect(ids().size).toBe(expected));
   expect(isInOrder(application.got)).toBe(true);
   // Only deliveries in flight at a kill can be forwarded twice: accepted by the application, but not yet recorded.

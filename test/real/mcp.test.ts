@@ -114,7 +114,6 @@ test("an agent reads the sandbox with valid, wrong and hostile arguments, sees n
     expect([name, isError, text]).toEqual([name, true, expect.stringContaining("--allow-write")]);
   }
   expect((await call("shell")).isError).toBe(true);
-  // The refusal has the expected and the received value.
   for (const [given, said] of [
     [{ what: "keys" }, /^wrong arguments of list: what: expected \{.*"orders".*\}, got "keys"$/],
     [{}, /what: expected .*, got nothing$/],

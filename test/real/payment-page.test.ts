@@ -103,7 +103,8 @@ test("a browser reaches every ending of a payment, with both payment methods, wi
   const shop = await openShop();
   const scripted = await shop.visit("about:blank");
   const plain = await shop.visit("about:blank", { javaScriptEnabled: false });
-  // Outside a campaign an ending takes one way; test/sandbox/payment-endings.test.ts sends the forms of all endings.
+  // Outside a campaign half of the endings are tested, each in one way; test/sandbox/payment-endings.test.ts sends the
+  // forms of all endings.
   for (const [at, { name, act, status, heading }] of part([...ENDINGS.entries()], 2))
     for (const { hasScript, method } of part(WAYS, WAYS.length, at)) {
       const page = hasScript ? scripted : plain;

@@ -10,7 +10,7 @@ import { lookSetter, type Look, type SetLook } from "../support/looks.ts";
 import { openShop, type Shop } from "../support/shop.ts";
 import { sideBySide } from "../support/side-by-side.ts";
 
-/** Maximum size of a page before it is painted, without htmx and its extension, which are cached. */
+/** Maximum compressed size of a page before it is painted, without htmx and its extension, which are cached. */
 const MAX_FIRST_PAINT_BYTES = 30 * 1024;
 const SHARED_SCRIPT = /\/(htmx|hx-\w+)\.js/;
 

@@ -100,7 +100,6 @@ test("a signed-in browser sends no cookie or address of the portal to another po
   for (const path of ["/", `${other}/admin`]) {
     await page.goto(`${home}/clock`);
     expect(await page.textContent("h1")).toBe("Clock");
-    // The portal's own page leads to the other port, as a link would.
     await page.evaluate(`location.assign(${JSON.stringify(origin + path)})`);
     await page.waitForURL(origin + path);
     expect(got.at(-1)).toEqual({ path, cookie: "", referer: "" });
@@ -214,7 +213,6 @@ test("the store's clock is shown in the browser's time zone, and a page without 
     expected,
     "GMT+9",
   ]);
-  // Without a session, a page shows the command that opens the portal.
   await page.context().clearCookies();
   await page.reload();
   await page.click("button.copier");
@@ -288,7 +286,6 @@ async function expectSavedStory(site: {
   await page.goto(pathToFileURL(file).href);
   expect(await page.evaluate(looks)).toEqual(shown);
   expect(sent.filter((url) => !url.startsWith("data:"))).toEqual([pathToFileURL(file).href]);
-  // The lines of the story open without a script.
   await page.click(".story summary >> nth=0");
   expect(await page.isVisible(".story details[open] .more")).toBe(true);
 }

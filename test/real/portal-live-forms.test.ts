@@ -94,7 +94,6 @@ test("a live page shows changes without losing the focus, typed text or an open 
   await page.waitForSelector("#clock .frozen");
   const clock = await page.textContent("#clock time");
   expect(clock).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
-  // The rows of a list do not move when a checkout is added.
   await page.goto(`${home}/checkouts`);
   await page.waitForSelector("#live[data-state=live]");
   const shownRows = (): Promise<unknown> =>

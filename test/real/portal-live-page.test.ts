@@ -54,7 +54,6 @@ test("a live list counts new rows without moving; p pays the checkout, and r rep
   await untilLive(page);
   expect(await page.locator("#new-rows").isVisible()).toBe(false);
   expect(await page.locator("tr[data-row]").count()).toBe(3);
-  // Rows that do not match the filter are not counted.
   await page.goto(`${home}/checkouts?status=succeeded`);
   await untilLive(page);
   await shop.sell();

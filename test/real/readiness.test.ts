@@ -166,7 +166,6 @@ test("a store becomes ready step by step, and undoing an item makes the store no
   await untilAccepted(shop);
   await open(WEBHOOKS);
   await open(DUPLICATES);
-  // Evidence from the log alone passes no item.
   const order =
     "orders create --order-id order-1001 --payment-method alipay_plus --currency EUR --amount-minor";
   for (const amount of [1999, 1999, 2999]) await open(`${order} ${amount}`);
@@ -248,7 +247,6 @@ test("a store becomes ready step by step, and undoing an item makes the store no
   connection.close();
   expect((await check()).report.verdict).toBe("ready");
 
-  // A failed drill outweighs an earlier passed drill.
   serveShop(shop, () => "whsec_another");
   await type(drill);
   const failed = await check();
@@ -290,7 +288,6 @@ test("the steps of docs/launch.md and docs/ci.md make a store ready within exec 
     }
     expect((await inExec.check()).report).toMatchObject({ verdict: "ready", livemode: false });
 
-    // A broken client makes the store not ready, whatever the earlier log shows.
     const [broken] = BROKEN_CLIENTS;
     installClient(harness, broken?.client ?? rightClient);
     const drill = ["checklist", "run", "idempotency", "--client-command", "client"];
@@ -318,7 +315,6 @@ test("a waived drill counts as a risk until the drill passes or fails, or 7 days
     expect(report.items.flatMap(({ assumptions }) => assumptions).join()).toContain(`by-hand-${name}`);
   expect((await type("checklist --json --allow-risks")).code).toBe(0);
   expect((await type("checklist --allow-risks --item store_active")).code).toBe(0);
-  // A later failed drill outweighs the waiver; a passed drill removes the risk.
   await done("sandbox clock advance 1ms");
   serveShop(shop, () => "whsec_another");
   await type(WEBHOOKS);
@@ -362,7 +358,6 @@ test("the gate opens only with an approved credential, closes when the approval 
       expect.stringContaining(said),
     ]);
   }
-  // The approval is restored, but the gate stays closed.
   expect((await check()).open).toContain("production_gate");
   const log = JSON.parse(await done("admin log --json")) as { acts: Record<string, unknown>[] };
   expect(log.acts.map(({ number, actor, action, note }) => [number, actor, action, note])).toEqual([
@@ -400,7 +395,6 @@ test("new orders of an inactive store or with a disabled capability are refused 
   expect(await code(order("b", "USD"))).toBe("201");
   await done("admin deactivate");
   expect(await code(order("c", "USD"))).toBe("store_inactive");
-  // A replay is answered even after a change of the store (decision 3).
   expect(await code(order("a", "EUR"))).toBe("201");
   await done("admin activate");
   expect(await code(order("c", "EUR"))).toBe("capability_missing");
@@ -468,7 +462,6 @@ test("v1 and the administrator's operations refuse the token of another role", a
   expect(
     (await sandbox.request({ path: "/__sandbox/stores/default/admin/acts", headers: twice })).status,
   ).toBe(401);
-  // A command of the administrator needs the admin token.
   writeFileSync(join(harness.cwd, ".checkout/admin.json"), JSON.stringify({ admin_token: run }));
   const refused = await type("admin close-gate");
   expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining("scope_missing")]);
@@ -493,12 +486,10 @@ test("the admin token is created once, kept in a private file and never shown", 
     await type("checklist --json"),
     await type("checklist --markdown"),
   ];
-  // A secret in a note is redacted.
   for (const { stdout } of said.slice(-2)) expect(stdout).toContain("svc_test_…");
   const { stdout, stderr } = await sandbox.stop();
   for (const text of [...said.flatMap((one) => [one.stdout, one.stderr]), stdout, stderr])
     expect(text).not.toContain(token);
-  // The admin token is in no other file, and the API key only in the merchant's file.
   for (const name of readdirSync(join(harness.cwd, ".checkout"))) {
     const text = readFileSync(join(harness.cwd, ".checkout", name), "latin1");
     if (name !== "admin.json") expect(text).not.toContain(token);
@@ -542,14 +533,12 @@ test("an ephemeral sandbox reads the admin token from the environment", async ()
   const both = typist(harness, { ...where, ...tokens });
   expect((await both.check()).open).not.toContain("production_credential");
   await both.done("production request");
-  // The admin token works only for commands of the administrator, and the control token for none of them.
   expect((await asAdministrator.type("production request")).code).toBe(7);
   expect((await typist(harness, { ...where, CHECKOUT_CONTROL_TOKEN: token }).type("stores show")).code).toBe(
     4,
   );
   const swapped = { ...where, CHECKOUT_ADMIN_TOKEN: tokens.CHECKOUT_CONTROL_TOKEN };
   expect((await typist(harness, swapped).type("admin log")).code).toBe(4);
-  // The admin token is sent only to this machine.
   const away = { CHECKOUT_BASE_URL: "https://pay.example/v1", CHECKOUT_ADMIN_TOKEN: token };
   harness.setFault(() => Promise.reject(new Error("nothing may be sent")));
   expect((await typist(harness, away).type("admin log")).code).toBe(2);

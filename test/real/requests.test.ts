@@ -83,7 +83,6 @@ test("a refused request is logged in the store of its key, even of a revoked key
   const [, explains = ""] = /checkout (--store \S+ explain \S+) says why/.exec(refused.stderr) ?? [];
   const { entries } = await json(explains);
   const [entry] = entries as unknown as readonly { readonly at: string }[];
-  // The entry has the time of its store's clock.
   expect(Date.parse(entry?.at ?? "") - harness.clock.now()).toBeGreaterThan(86_400_000);
   const typed = { env: { CHECKOUT_API_KEY: `svc_test_${"A".repeat(33)}` } };
   const unknown = await harness.run([...create.slice(0, -1), tea], typed);
@@ -413,7 +412,6 @@ test("the log keeps the newest requests of each store, and a request ends only t
   expect(log.list("b", ALL).map(({ at }) => at)).toEqual([9]);
   await next;
   expect(log.list("a", { ...ALL, after: 4 }).map(({ at }) => at)).toEqual([5]);
-  // A waiting command learns that the store is gone.
   const gone = log.next("b", 1000);
   log.forget("b");
   await gone;

@@ -270,7 +270,6 @@ test("another sandbox restores a snapshot with the snapshot's first store, key a
     body: JSON.stringify({ order_id: "o-1", price_id: "price_coffee" }),
   });
   expect([replayed.status, replayed.headers["Idempotent-Replayed"]]).toEqual([201, "true"]);
-  // A restart decrypts the restored secrets with the sandbox's own master key.
   await other.sandbox.stop();
   const restarted = await other.harness.start();
   expect([restarted.ready.store_id, restarted.ready.signing_secret]).toEqual([
@@ -433,7 +432,6 @@ test("a missing store of a snapshot is created, unless another store has its API
     409,
     expect.stringContaining("does not contain"),
   ]);
-  // Another store now has the API key.
   await control(`stores/${TEA}/delete`, {});
   const other = "00000000-0000-4000-8000-00000000000b";
   await control("config", { stores: [{ id: other, name: "Other" }] });

@@ -92,7 +92,6 @@ test("the machine's sqlite3 can check, copy, dump and restore every database of 
       ]);
     }
   }
-  // A sandbox starts with the copies in place of its files.
   for (const name of names.slice(0, 3)) {
     const path = join(folder, name);
     const copy = join(tempFolder(), name);

@@ -334,7 +334,6 @@ test("a disk that becomes full while a database is created is reported as full, 
   const others = found.filter(({ first }) => first !== "disk_full" && first !== "opened");
   expect(others).toEqual([]);
   expect(found.filter(({ first }) => first === "disk_full").length).toBeGreaterThan(2);
-  // After the disk is enlarged, the database opens, and nothing of the first opening is left.
   for (const { size, later, files } of found) expect([size, later, files]).toEqual([size, "opened", "a.db"]);
 });
 
@@ -362,7 +361,6 @@ test("the health check fails after a failed write, until a write succeeds", asyn
     body: expect.stringContaining("another process keeps the file locked"),
   });
   expect((await health(sandbox))[0]).toBe(503);
-  // The health check, the control API and v1 all say when to try again.
   const { checkout_origin: origin, control_token: token, store_id: store } = sandbox.ready;
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
   const endpoint = JSON.stringify({ url: "http://127.0.0.1:9/hooks" });
@@ -432,7 +430,6 @@ test("repetitions of each kind of failure are counted separately, until the fail
   const [full, broken] = [disk("SQLITE_FULL"), disk("EIO")];
   const bugs = [1, 2].map((number) => new TypeError(`${number} is no order`));
   for (let round = 0; round < 3; round += 1) {
-    // Each round reports a full disk, a broken disk and a bug.
     report(`full-${round}`, full);
     report(`broken-${round}`, broken);
     bugs.slice(0, 1).forEach((bug) => report(`bug-${round}`, bug));

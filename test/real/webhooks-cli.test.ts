@@ -194,7 +194,6 @@ test("webhooks verify without a secret tries the running sandbox's secrets, and 
   );
   expect(rotated.stdout).toContain("an earlier secret of the endpoint http://localhost:3000/hooks");
   for (const { stdout } of [rotated, endpoints]) expect(stdout).not.toContain(secret);
-  // If a secret is given, no other secret is tried.
   expect((await verify({ signature: signedBy(secret) })).code).toBe(1);
   expect((await verify({ signature })).code).toBe(0);
 });
@@ -244,7 +243,6 @@ test("webhooks sign prints headers that webhooks verify accepts, with a new id i
     now: "1700000000",
   };
   expect((await verify(back)).code).toBe(0);
-  // A body without an id gets a new id; during a rotation each secret has a signature.
   write("body.json", "[]");
   write("secret.txt", `${OTHER}\n${SECRET}\n`);
   const rotated = json((await sign("--json")).stdout);

@@ -50,7 +50,8 @@ test("one command in the top comment of a complete shop judges the complete shop
 });
 
 test("the complete shops of the installed languages pass checklist run with their configuration files", async () => {
-  // `npm test` runs two histories in the languages that no other test uses; a campaign runs all histories.
+  // `npm test` runs two histories in each language that no other test uses; a campaign runs all histories in every
+  // language.
   const languages = SHOP_LANGUAGES.filter(isInstalled).filter((name) => FULL || !(name in WHOLE_SHOPS));
   const options = FULL ? [] : ["--only", "return_same_moment", "--only", "second_failed"];
   const missing = SHOP_LANGUAGES.filter((name) => !isInstalled(name));

@@ -147,7 +147,6 @@ test("an assumption is recorded once, with the first request that relied on it",
   expect(now[5]?.request_id).toMatch(/^[0-9a-f-]{36}$/);
   expect(now[5]?.request_id).not.toBe(replay.requestId);
 
-  // A request without a known key records no assumption.
   const before = await used(harness);
   await send({ path: "/v1/orders", headers: { Authorization: "Bearer nobody" }, body: "{}" });
   await send({ path: "/v1/nothing" });

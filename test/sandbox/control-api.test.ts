@@ -400,7 +400,6 @@ test("a request to an unknown path gets 404, and a request without a token gets 
     "__proto__",
   ]) {
     expect([path, code(await call(`/__sandbox/${path}`))]).toEqual([path, "404 not_found"]);
-    // Without a token nothing is revealed.
     const { status } = await sandbox.request({ path: `/__sandbox/${path}` });
     expect(status).toBe(401);
   }

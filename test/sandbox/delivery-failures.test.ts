@@ -377,7 +377,6 @@ test("after the clock went back, events behind a sent or dropped event do not wa
   await site.order("dropped");
   let isMoved = false;
   void site.advance(HOUR).then(() => (isMoved = true));
-  // A clock move waits up to 20 s for receivers.
   await eventually("the clock was moved", async () => {
     await pass(site, SECOND);
     expect(isMoved).toBe(true);
@@ -458,7 +457,6 @@ test("a clock move waits only for due attempts, not for attempts of later events
     expect([busy.got.length, other.got.length]).toEqual([2, 2]),
   );
   let isOver = false;
-  // Each event creates another order, without an end.
   busy.answers = async () => {
     if (!isOver) await site.order();
     return { status: 200, headers: {}, body: "" };

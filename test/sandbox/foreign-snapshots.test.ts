@@ -238,7 +238,6 @@ test("only stores from another sandbox are held until adoption, whatever is rese
   await run(`sandbox reset --store ${theirs} --yes`, { cwd });
   expect(held()).toEqual([theirs]);
   await run(`snapshots create held --store ${theirs}`, { cwd });
-  // The first store is not held back, and the second store is.
   await run("snapshots create both --all", { cwd });
   const both = await run("snapshots restore both --all --json", { cwd });
   expect(JSON.parse(both.stdout)).toMatchObject({ hold: FOREIGN });
@@ -253,7 +252,6 @@ test("only stores from another sandbox are held until adoption, whatever is rese
   expect(keys()).toContain(late.store_id);
   await run("snapshots restore before --all", { cwd });
   expect(held()).toEqual([]);
-  // The folder keeps the keys of existing stores only.
   expect([keys().includes(mine), keys().includes(late.store_id)]).toEqual([true, false]);
   await run("snapshots restore held", { cwd });
   expect(held()).toEqual([theirs]);

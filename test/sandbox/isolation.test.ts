@@ -488,7 +488,7 @@ test("a key with any set of scopes reaches exactly the v1 routes of these scopes
 
 test("every token gives access to exactly the control operations of its role, only at its own stores", async () => {
   const { pair, sites, tokens, send, settle } = await openTwoStores();
-  // Only this operation changes a store without a body or an id. It is called first, so that it later changes nothing.
+  // This operation needs no body and no id. It is called first, so that it later changes nothing.
   for (const { id } of sites)
     await send(tokens.control, { path: `/__sandbox/stores/${id}/faults`, method: "DELETE" });
   const tokenOf = async (site: Site, role: string): Promise<string> => {

@@ -261,7 +261,6 @@ function isDelivery({ url }: OutboundRequest): boolean {
 for (const kind of KINDS)
   test(`${kind}: killing the drill's command at any request leaves nothing behind`, async () => {
     const site = await openSite();
-    // A store with an order, as in all later runs.
     await site.create("before-all-drills");
     const points = await requestsOf(site, kind);
     const moments = momentsOf(points);
@@ -285,7 +284,6 @@ test("a webhook drill whose command is killed sends nothing more and stores noth
   const cases = (): number => site.asked.filter((line) => line === "POST /hooks").length;
   site.waitFor(async () => {
     if (cases() === 3) kill.abort();
-    // The sandbox notices the kill before the receiver answers.
     await eventually("the lease has ended", async () =>
       expect((await site.checklist()).underway).toHaveLength(kill.signal.aborted ? 0 : 1),
     );
@@ -336,7 +334,6 @@ test("an endpoint whose deliveries a drill holds is shown as paused by the drill
   expect(checklist).toContain('the webhook drill of "http://localhost:3000/hooks" was not run');
   expect(checklist).toContain(`http://localhost:3000/hooks is paused: ${held}`);
   expect(checklist).toContain("http://localhost:3001/hooks is paused: it was paused by request");
-  // Enabling the endpoint during the drill does not end its pause.
   const enabled = await site.control<WireAnswerOf<"showEndpoint">>(`/endpoints/${site.endpointId}/state`, {
     action: "enable",
   });
@@ -424,7 +421,6 @@ for (const kind of ["idempotency"] as const)
     const site = await openSite(ON_DISK);
     await site.create("before-all-drills");
     const points = chosenOf(await requestsOf(site, kind));
-    // The result is recorded before the lease ends.
     const calls = points.filter(
       ({ request }) => request.includes("/__sandbox/") && !/\/end +$/.test(request),
     );

@@ -414,7 +414,6 @@ test("--order-id lists the events and deliveries of all checkouts with that orde
     const { data } = (await ask(`${command} --order-id again ${price}`)) as { data: Entry };
     checkouts.push(data["id"]);
     await ask(`sandbox pay ${data["id"]} --outcome failed`);
-    // Other checkouts are created in between.
     await ask(`orders create --order-id again-${checkouts.length} ${price}`);
   }
   await ask(`orders create --order-id again ${price} --store Tea`);

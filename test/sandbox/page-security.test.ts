@@ -175,7 +175,6 @@ test("a wallet's form must be valid, and a form for an ended attempt leads to th
   expect((await wallet(1, "")).status).toBe(400);
   expect((await wallet(1, "&outcome=paid")).status).toBe(400);
   expect((await wallet(1, "&outcome=succeeded&outcome=failed")).status).toBe(400);
-  // An unknown attempt: nothing happens, not even an expiry.
   for (const outcome of ["succeeded", "late"])
     expect((await wallet(7, `&outcome=${outcome}`)).status).toBe(303);
   expect(await status()).toBe("pending");

@@ -131,7 +131,6 @@ test("a refused replay settles nothing, and an accepted replay settles no later 
   await replay();
   await replay();
   await site.advance(1);
-  // Both requested replays arrive; the earlier waiting delivery does not.
   expect(types(site.shop.got).filter((type) => type === "order.created")).toHaveLength(2);
   expect(await site.deliveries("?state=due")).toEqual([]);
 });

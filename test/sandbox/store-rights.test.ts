@@ -99,7 +99,7 @@ const IN_STORE = OPERATION_NAMES.filter((name) => CONTROL_OPERATIONS[name].path.
 /** Query fields in which each id is tried, even if an operation has no such field. */
 const FIELDS = ["q", "id", "before", "checkout_id", "order_id", "endpoint_id", "event_id", "key"];
 
-/** Every credential of one store at every operation of another, and at each of its v1 routes. */
+/** The credentials of one store at the operations of another, and at its v1 routes. */
 async function credentialTries(own: Site, other: Site): Promise<readonly Try[]> {
   const v1 = (await AREAS.find(({ prefix }) => prefix === "/v1/")?.routes()) ?? [];
   const tries: Try[] = [];
@@ -122,7 +122,7 @@ async function credentialTries(own: Site, other: Site): Promise<readonly Try[]> 
   return tries;
 }
 
-/** Every id of one store in the paths and queries of another: as an object, a cursor, a filter and a search term. */
+/** The ids of one store in the paths and queries of another: as an object, a cursor, a filter and a search term. */
 function idTries(own: Site, other: Site): readonly Try[] {
   const { store: bearer } = own.bearers;
   const fetchPath = `/__sandbox/stores/default/listener/requests?url=${encodeURIComponent(LISTENER_URL)}`;
@@ -147,7 +147,7 @@ function idTries(own: Site, other: Site): readonly Try[] {
   return tries;
 }
 
-/** Every operation above a role, with and without a store. */
+/** Operations above a role, with and without a store. */
 function roleTries({ id, bearers }: Site): readonly Try[] {
   const above = (["viewer", "store"] as const).flatMap((role) =>
     OPERATION_NAMES.flatMap((name) =>

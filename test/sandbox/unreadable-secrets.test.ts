@@ -54,7 +54,6 @@ test("every command that needs an undecryptable secret says which secret, with c
     const { code, said } = await ask(harness, command);
     expect([command, code, said]).toEqual([command, 5, expect.stringMatching(SENTENCE)]);
   }
-  // Nothing is left half done.
   expect(await askJson(harness, "snapshots list")).toMatchObject({ snapshots: [] });
   const endpoints = await askJson<{ endpoints: unknown[] }>(harness, "endpoints list --store Tea");
   expect(endpoints.endpoints).toHaveLength(1);
@@ -65,7 +64,6 @@ test("every command that needs an undecryptable secret says which secret, with c
   expect((await harness.run(["config", "apply"], { env })).stderr).toMatch(
     /signing_secret: the master key cannot decrypt the signing secret of the existing store, so it cannot be compared; restore/,
   );
-  // The remedy works.
   expect((await ask(harness, "stores delete Tea --yes")).code).toBe(0);
   expect((await ask(harness, "snapshots create whole --all")).code).toBe(0);
 });

@@ -86,7 +86,6 @@ test("an advanced clock runs the whole schedule, with recorded waits within 20% 
     MAX_ATTEMPTS - 1,
   );
   expect(await site.statusOf(order)).toBe("expired");
-  // Every attempt sends the same bytes.
   expect(new Set(shop.got.map(({ body }) => body)).size).toBe(1);
 });
 
@@ -453,7 +452,6 @@ test("after a rotation the old secret also signs during the overlap, and the sto
   site.setSecrets(shop.url, [first]);
   expect((await send())?.verdict).toBe("signature_mismatch");
   expect(other.got.every(({ verdict }) => verdict === "ok")).toBe(true);
-  // Without an overlap all earlier secrets end at once.
   await site.control(`/endpoints/${id}/secret`, { overlap_ms: HOUR });
   await site.control(`/endpoints/${id}/secret`, { overlap_ms: 0 });
   expect(await secrets()).toHaveLength(1);

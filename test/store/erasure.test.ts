@@ -320,7 +320,6 @@ test("an erasure takes several transactions, and between them the facts and the 
     undefined,
     [other],
   ]);
-  // The erasure continues where it stopped, as after a start.
   expect(store.erasures.pending()).toEqual([erasure]);
   expect(await erase(store, erasure, 4)).toBeGreaterThan(2);
   expect(store.clocks.of(s)).toEqual({ offsetMs: 0, frozenAt: null });

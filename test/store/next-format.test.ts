@@ -128,7 +128,6 @@ test("rows of attempts and endpoints get null in new columns, and the text of an
         { number: 2, finishedAt: null, facts: null, madeBy: null },
       ],
     ]);
-    // The open attempt gets its facts.
     const facts = { fault: "refused", message: "connect ECONNREFUSED" } as const;
     const finished = deliveryAttempts.finish(
       { deliveryId: delivery_id, number: 2 },

@@ -316,7 +316,6 @@ test("a revoked key is refused immediately and stays in the list", async () => {
   expect(inForce()).toBe(true);
   await store.write(() => store.credentials.revoke("merchant", 4));
   expect(inForce()).toBe(false);
-  // The key stays in the list, with the time of its first revocation.
   await store.write(() => store.credentials.revoke("merchant", 5));
   expect(store.credentials.of(storeId)).toMatchObject([{ id: "merchant", revokedAt: 4 }]);
   store.close();
