@@ -260,7 +260,7 @@ test("one function reads files and checks them first, except for the databases o
   const opened = rest.flatMap(({ name, text }) =>
     [...text.matchAll(/openSync\([^;]*O_RDONLY/g)].map(() => name),
   );
-  // makePrivate, which opens a folder, and readRegularFile.
+  // `makePrivate` opens a folder in the first file; `readRegularFile` is in the second.
   expect(opened).toEqual(["world/files.ts", "world/read.ts"]);
 });
 

@@ -79,7 +79,9 @@ async function measureRounds(
   ];
 }
 
-/** The milliseconds of the first request to a store after a restart, which starts the store's object. */
+/**
+ * The median time, in milliseconds, of the first request to a store after a restart, which starts the store's object.
+ */
 async function measureCold(service: HostedService): Promise<number> {
   const stores = [];
   for (let made = 0; made < COLD_STORES; made += 1) stores.push(await createHostedStore(service));

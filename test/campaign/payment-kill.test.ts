@@ -244,7 +244,7 @@ function attemptIn(page: string): number | undefined {
   return attempt === undefined ? undefined : Number(attempt);
 }
 
-/** Sends a form of a page that may be out of date. Without a token, which only an open page has, it sends nothing. */
+/** Sends a form of a page that may be out of date. Without a token, which only an open page has, it sends no form. */
 async function sendForm(load: Load, id: string, act: FormAct): Promise<void> {
   const { tokens, attempts, facts } = load.ledger;
   if (!tokens.has(id)) await openPage(load, id);
@@ -265,7 +265,6 @@ function afterForm(act: FormAct, lastSeen: number): Fact["holds"] {
       return ({ status, attempts }) => attempts.length > 0 || isEnd(status);
     case "cancel": {
       const { attempt } = act;
-      // A wallet cancels only its own attempt, which is then no longer open.
       if (attempt === null) return ({ status }) => isEnd(status);
       return ({ attempts }) => attempt > lastSeen || attempts[attempt - 1] !== null;
     }

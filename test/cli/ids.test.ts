@@ -13,7 +13,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 /** The command that accepts an ambiguous order_id if only one of its checkouts can be paid. */
 const PAYS = "sandbox pay NAME";
-/** Every command that takes the id of an order or a session; NAME stands for the id. */
+/** Commands that take the id of an order or a session; NAME stands for the id. */
 const COMMANDS = [
   "orders get NAME",
   "sessions get NAME",

@@ -91,7 +91,7 @@ test("only v1 calls to another machine use the proxy; the control API and delive
   expect(refused.stderr).not.toContain(PASSWORD);
 });
 
-/** A proxy that answers the first bytes of each connection, or `closes` or `waits`; records the received bytes. */
+/** A proxy that answers the first bytes that it receives, or `closes` or `waits`; records the received bytes. */
 async function openProxy(answer: string) {
   const got: string[] = [];
   const server = createServer((socket: Socket) => {

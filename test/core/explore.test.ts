@@ -458,7 +458,10 @@ test("a run's score counts retries, refusals and a failed purchase beyond the ru
   expect(differenceScore({ ...good, deliveries: [] }, good)).toBe(0);
 });
 
-/** The cause for which the view of a paid order of 1999 minor units breaks `right_amount`; null if the rule holds. */
+/**
+ * The cause for which the view of a paid order of 1999 minor units breaks `right_amount`; null if the rule holds,
+ * undefined if it was not judged.
+ */
 function amountCause(amount: unknown): Cause | null | undefined {
   const view = parseView(JSON.stringify({ paid: true, times: 1, amount_minor: amount }), {
     paidWhen: undefined,

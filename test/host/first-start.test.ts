@@ -219,7 +219,7 @@ function openAndClose(path: string): unknown {
   return first;
 }
 
-/** Every file of a state folder except the two that any reader of a database creates. */
+/** The files of a state folder, without the -wal and -shm files, which any reader of a database creates. */
 function filesOf(harness: Harness): Readonly<Record<string, string>> {
   const folder = join(harness.cwd, ".checkout");
   const names = readdirSync(folder).filter((name) => !/-(wal|shm)$/.test(name));

@@ -48,7 +48,7 @@ async function openSite() {
   return { harness, sandbox, run, stores, enter, secrets: { bob, keys } };
 }
 
-/** Follows every link between the pages of the portal that a session can see. */
+/** Follows the links between the pages of the portal that a session can see, up to a maximum number of pages. */
 async function walk(look: (address: string) => Promise<{ status: number; html: string; leadsTo: string }>) {
   const seen = new Map<string, { status: number; html: string }>();
   const queue = ["/portal"];

@@ -75,7 +75,7 @@ async function buyThroughApiFaults({ shop, fault, control }: Site) {
   return bought;
 }
 
-/** Pays once under each fault of a delivery, and checks that each payment is booked once. */
+/** Pays once under each fault of a delivery, replays the dropped event, and checks that each payment is booked once. */
 async function payThroughDeliveryFaults({ shop, fault, order, pay, settle, control }: Site): Promise<void> {
   for (const action of DELIVERY_ACTIONS) {
     const more = /delay|reorder/.test(action) ? { latency_ms: 5000 } : {};

@@ -52,7 +52,10 @@ const CLIENT = `
     body: JSON.stringify({ order_id: orderId, ...${JSON.stringify(AMOUNT)}, ...body }),
   });
   const keyed = (key, body) => post({ "Idempotency-Key": key }, body);
-  /** Repeats an attempt, with the advised waits, until it has an answer; throws if the fourth has none. */
+  /**
+   * Repeats an attempt, with the advised waits, until its answer is not 429 or 5xx; throws if the fourth gets no
+   * answer.
+   */
   async function retrying(attempt) {
     for (let number = 1; ; number += 1) {
       try {

@@ -115,7 +115,7 @@ test("the kit refuses an older Node and Bun, and names the Node version that it 
     );
 });
 
-/** The program of jest, installed from the registry the first time; undefined if the registry cannot be reached. */
+/** The program of jest, installed from the registry the first time; undefined if it cannot be installed. */
 async function jestFromRegistry(): Promise<string | undefined> {
   const cache = join(ROOT, "node_modules/.cache");
   const folder = join(cache, `jest-${JEST}`);

@@ -203,7 +203,8 @@ function chosenOf<One extends Point>(points: readonly One[]): readonly One[] {
 
 /**
  * The moments of the kills: after each chosen request, and before it unless that equals the moment after another chosen
- * request. `npm test` takes every tenth of these moments, by the seed.
+ * request. Outside a campaign a read adds at most the moment after it. `npm test` takes every tenth of these moments,
+ * by the seed.
  */
 function momentsOf(points: readonly Sent[]): readonly (Point & { readonly sent: boolean })[] {
   const chosen = new Set(chosenOf(points).filter(({ request }) => FULL || !killedAt.has(request)));

@@ -82,7 +82,10 @@ function row(number: number, storeId: string, values: Partial<Row> = {}): Row {
   };
 }
 
-/** All pages of a list, joined; no page is longer than requested, and only a search returns shorter pages. */
+/**
+ * All pages of a list, joined. Checks that no page is longer than requested, and that only a search or the last page is
+ * shorter.
+ */
 async function readAll(ask: ReturnType<typeof asker>, storeId: string, query: Query): Promise<string[]> {
   const ids: string[] = [];
   for (let before: string | null = ""; before !== null;) {

@@ -11,7 +11,7 @@ type Site = Awaited<ReturnType<typeof openWebhookSite>>;
 export type ShopKind = {
   /** The `Cookie` header that the shop's pages need. */
   readonly cookie?: string;
-  /** The order_id that the shop draws for a cart; default: the cart's id. */
+  /** The order_id that the shop generates for a cart; default: the cart's id. */
   readonly orderIdOf?: (cartId: string) => string;
   /** Time from an event to its booking, in milliseconds. */
   readonly late?: number;

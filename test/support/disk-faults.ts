@@ -112,7 +112,7 @@ export function failArgs(call: string, error: string): readonly string[] {
   return ["-e", `trace=${call}`, "-e", `inject=${call}:error=${error}`];
 }
 
-/** Every possible fault of the calls that a logged run made on files of a folder. */
+/** The faults to inject into the calls that a logged run made on files of a folder. */
 export function faultsOf(log: string, folder: string): readonly Fault[] {
   const counts = new Map<string, number>();
   return readFileSync(log, "utf8")

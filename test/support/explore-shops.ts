@@ -61,7 +61,7 @@ const KEY = "purchase-order-1";
 const MAX_ATTEMPTS = 4;
 const TIMEOUT_MS = 10_000;
 
-/** Repeats an attempt until it gets a final answer. */
+/** Repeats an attempt, at most `most` times, until it gets a checkout or a status from 400 to 428. */
 async function retrying(
   attempt: (number: number) => ReturnType<Buyer["post"]>,
   most = MAX_ATTEMPTS,

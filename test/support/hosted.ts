@@ -51,7 +51,7 @@ export async function startHosted({
   readonly maxFileKiB?: number;
   /** The path of another Worker, with the same classes of objects. */
   readonly worker?: string;
-  /** The first store, if the operator already has it on disk. Default: the index draws it. */
+  /** The first store, if the operator already has it on disk. Default: the index generates it. */
   readonly firstStore?: FirstStore;
 } = {}): Promise<HostedService> {
   const folder = mkdtempSync(join(tmpdir(), "checkout-test-"));

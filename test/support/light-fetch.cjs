@@ -1,6 +1,6 @@
 /**
- * The parts of `fetch` that are needed by clients which tests start as processes. Node's own `fetch` takes 60 ms of
- * processor time to load, in each process. Both resolve with the head of an answer, even if its body breaks off later.
+ * The parts of `fetch` that a client in a separate process needs. Node's own `fetch` takes 60 ms of processor time to
+ * load, in each process. Like it, this function resolves with the head of an answer, even if its body breaks off later.
  */
 const { request } = require("node:http");
 

@@ -5,7 +5,10 @@ const FOLDER = "/dev/shm";
 /** Minimum free memory: the maximum size of the files of all concurrent tests, with a margin. */
 const MIN_FREE_BYTES = 2 * 1024 ** 3;
 
-/** A folder in memory for the temporary files of tests, so that they never wait for a disk; undefined if none. */
+/**
+ * A folder in memory for the temporary files of tests, so that they never wait for a disk; undefined if there is none
+ * with enough room in which programs can run.
+ */
 export function memoryFolder(): string | undefined {
   try {
     accessSync(FOLDER, constants.W_OK);

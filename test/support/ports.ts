@@ -5,8 +5,8 @@ import { connect, createServer, type AddressInfo } from "node:net";
 const MAX_DRAWS = 20;
 
 /**
- * A port that refuses connections at both loopback addresses, and is never drawn as a free port, because connections of
- * this process hold it while the process lives. A server that names the port can listen on it.
+ * A port that refuses connections at both loopback addresses, and is never assigned as a free port, because connections
+ * of this process hold it while the process lives. A server that names the port can listen on it.
  */
 export async function heldPort(host = "127.0.0.1"): Promise<number> {
   for (let draws = 0; draws < MAX_DRAWS; draws += 1) {

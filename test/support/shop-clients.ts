@@ -37,7 +37,10 @@ type NamedClient = { readonly name: string; readonly client: Client };
 const ORDER = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 const MAX_ATTEMPTS = 4;
 
-/** Repeats an attempt until there is an answer, and waits as requested; the exit code is 0 if an order was created. */
+/**
+ * Repeats an attempt, at most MAX_ATTEMPTS times, until its answer is not 429 or 5xx; exit code 0 if an order was
+ * created.
+ */
 async function retrying(
   { pause }: Pick<Purchase, "pause">,
   attempt: (number: number) => Promise<number | undefined>,
@@ -64,7 +67,7 @@ function stored(disk: Map<string, string>, name: string, value: string): string 
   return disk.get(name) ?? value;
 }
 
-/** Keeps a random key for each order, for this many milliseconds. */
+/** Keeps a random key for each order, until this many milliseconds after the start of the run that used it last. */
 function keptFor(milliseconds: number): Client {
   return (purchase) => {
     const { disk, orderId, random, post, startedAt } = purchase;

@@ -2,8 +2,8 @@ import type { Reporter, TestModule } from "vitest/node";
 import { machineLine } from "./machine.ts";
 
 /**
- * Ends the run with `N passed, N failed` alone on a line, for programs that read only this line. The line before names
- * the shells and languages of the run.
+ * Ends the run with the line `N passed, N failed`, with `, N skipped` if tests were skipped, for programs that read
+ * only this line. The line before names the shells and languages of this machine.
  */
 // oxlint-disable-next-line import/no-default-export -- vitest loads a reporter by its default export
 export default class SummaryReporter implements Reporter {

@@ -44,7 +44,6 @@ test("a connection is reused for the next request, unless a new connection is re
   expect(sockets).toHaveLength(1);
   expect(await post(url, { connection: "fresh" })).toMatchObject({ ok: true, status: 200 });
   expect(sockets).toHaveLength(2);
-  // The new connection is reused. A request without `connection` opens its own connection.
   await post(url);
   expect(sockets).toHaveLength(2);
   await post(url, { connection: undefined });

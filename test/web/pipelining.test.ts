@@ -34,7 +34,7 @@ async function flood(count: number, answer: (target: string) => Promise<HttpResp
   });
   const requests = Array.from({ length: count }, (_, at) => `GET /${at} HTTP/1.1\r\nHost: x\r\n\r\n`);
   socket.write(requests.join(""));
-  /** When another connection has its answers, all earlier requests have been read. */
+  /** Returns when another connection has its answers: by then all earlier requests have been read. */
   const readAllBefore = async (): Promise<void> => {
     for (let times = 0; times < 3; times += 1) await fetch(`http://127.0.0.1:${port}${ASIDE}`);
   };

@@ -36,8 +36,9 @@ export async function walkInBrowser(
 }
 
 /**
- * Follows every link of the portal in a Chromium that a sign-in link for a store and role has signed in. `wrong`: the
- * answers with an error status, the errors of scripts, the shown secrets, and the forms that the role may not send.
+ * Follows the links of the portal, except downloads, in a Chromium that a sign-in link for a store and role has signed
+ * in. `wrong`: the answers with an error status, the errors of scripts, the shown secrets, and the forms that the role
+ * may not send.
  */
 export async function walkAsRole(
   form: Form,
@@ -120,7 +121,8 @@ async function openBrowser(): Promise<{ readonly page: Page; readonly wrong: str
 }
 
 /**
- * Opens the links of a page, and unless only the menu is followed, of all opened pages; returns the number of pages.
+ * Opens a page and its links, except downloads, and unless only the menu is followed, the links of all opened pages.
+ * Returns the number of pages.
  */
 async function follow(
   page: Page,

@@ -15,7 +15,10 @@ type GetPart = (call: {
   readonly headers: Readonly<Record<string, string>>;
 }) => Promise<FullAnswer>;
 
-/** Fetches the styles, scripts and pictures of a page; fails if one is missing, empty or of another type. */
+/**
+ * Fetches the styles, scripts and pictures of a page; fails if it has no style, or if a file is missing, empty or of
+ * another type.
+ */
 export async function fetchParts(page: HTMLElement, at: URL, get: GetPart): Promise<void> {
   agree(`${at.pathname} has a style`, page.querySelector("link[rel=stylesheet], style") !== null, true);
   for (const [selector, attribute, type] of PARTS)

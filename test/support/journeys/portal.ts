@@ -49,7 +49,8 @@ type Visitor = { readonly role: "merchant" | "administrator"; cookie: string };
 type FoundForm = { readonly action: string; readonly page: string; readonly path: string };
 
 /**
- * Shows each page of the portal with its styles and scripts, in a full and in an empty store, and posts each form once.
+ * Shows each page of the portal with its styles and scripts, in a full and in an empty store, and posts each form once,
+ * except the sign-in forms.
  */
 export async function walkPortal(site: Site): Promise<void> {
   const visitors = [await signedIn(site, "merchant"), await signedIn(site, "administrator")];
