@@ -8,7 +8,7 @@ import { openSignedIn } from "../support/portal-browser.ts";
 /** Pages whose forms are updated in place, as many as a browser can follow at once. */
 const PAGES = ["/launch", "/webhooks", "/catalog", "/stores"] as const;
 
-/** Changes the content of every page, as another user would. */
+/** Changes the content of each of these pages, as another user would. */
 async function change({ command, sell }: Shop): Promise<void> {
   const lines = [
     ["endpoints", "add", "http://localhost:9/hooks"],
@@ -33,7 +33,7 @@ async function change({ command, sell }: Shop): Promise<void> {
   await sell();
 }
 
-/** Opens all details, types into each field, and keeps the focus in the last field. */
+/** Opens all details, fills in each field, and leaves the focus in the last text field. */
 const FILL_IN = `(() => {
   const page = document.querySelector("#page");
   for (const details of page.querySelectorAll("details")) details.open = true;

@@ -336,7 +336,7 @@ function check(delivery: DeliveryEntry, [name, , expected]: Row, index: number):
   expect(wait, name).toBeLessThanOrEqual(most);
 }
 
-/** The memory and the processor time of a process; zeros without /proc. */
+/** The memory, and the processor time in user mode, of a process; zeros without /proc. */
 function usageOf(pid: number | undefined): { readonly memoryBytes: number; readonly processorMs: number } {
   if (!existsSync(`/proc/${pid}/status`)) return { memoryBytes: 0, processorMs: 0 };
   const [, kilobytes = ""] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];

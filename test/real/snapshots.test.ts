@@ -43,7 +43,7 @@ const STORELESS_TABLES = new Set([
 
 type Rows = Readonly<Record<string, readonly string[]>>;
 
-/** All rows of a store, or of all other stores, by table and in their order. */
+/** The rows of a store in their order, or of all other stores sorted, by table; merchants are in both. */
 function rowsOf(database: Database.Database, storeId: string, which: "own" | "others" = "own"): Rows {
   const tables = database
     .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
@@ -74,7 +74,7 @@ function rowsOf(database: Database.Database, storeId: string, which: "own" | "ot
   );
 }
 
-/** Waits until all effects are stored: deliveries have ended, and notes after an answer are written. */
+/** Waits until nothing has been written for a while: deliveries have ended, and notes after an answer are stored. */
 async function untilQuiet(database: Database.Database): Promise<void> {
   const version = database.prepare("PRAGMA data_version").pluck();
   let [before, same] = [-1, 0];

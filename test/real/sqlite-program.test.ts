@@ -30,7 +30,7 @@ function versionHere(): string | undefined {
   return major > first || (major === first && minor >= second) ? version : undefined;
 }
 
-/** The tables of a database, with all their rows. */
+/** The schema of a database, and all rows of its tables. */
 function contentOf(path: string): unknown {
   const database = new Database(path, { readonly: true });
   const schema = database

@@ -105,7 +105,10 @@ type RunReport = {
   readonly not_judged: readonly unknown[];
 };
 
-/** Drills a shop; returns the exit code, and the expected cause if the drill finds it, otherwise the first cause. */
+/**
+ * Drills a shop; returns the exit code, and the beginning of the expected cause if the drill finds it, otherwise of the
+ * first cause.
+ */
 async function judgeHurried(shop: (typeof HURRIED_SHOPS)[number]) {
   const { code, stdout, stderr } = await drillHurriedShop(shop);
   const report = JSON.parse(stdout === "" ? "{}" : stdout) as Report;

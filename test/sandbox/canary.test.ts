@@ -30,7 +30,7 @@ async function openCanaries(env: Readonly<Record<string, string>> = {}) {
     "the control token": tokens.control,
     "the admin token": tokens.admin,
   };
-  /** Files of the state folder that unexpectedly contain a text. */
+  /** Files of the state folder, except JSON files, that contain a text. */
   const kept = (text: string): string[] => {
     const folder = join(harness.cwd, ".checkout");
     return readdirSync(folder).filter(

@@ -41,7 +41,7 @@ const OWN_TABLES = [
   "_cf_KV",
 ];
 
-/** All rows of the stores' databases, each with its table, as text. */
+/** The rows of the stores' databases except OWN_TABLES, each with its table and store, as text. */
 function allRows({ stores, databases, openDatabase }: StorePair): readonly Row[] {
   const some = databases.size === 1 ? stores.slice(0, 1) : stores;
   return some.flatMap(({ id }) => {

@@ -200,7 +200,7 @@ async function post(sandbox: RunningSandbox, orderId: string): Promise<string> {
   return answer.headers["X-Request-Id"] ?? "";
 }
 
-/** Uses every reader of the log: each finds the other requests, or reports that a request is missing. */
+/** Uses readers of the log: each finds the other requests, or reports that a request is missing. */
 async function look(harness: Harness, sandbox: RunningSandbox, id: string): Promise<void> {
   const found = await harness.run(["requests", "get", id, "--json"]);
   expect([0, 1]).toContain(found.code);

@@ -83,7 +83,7 @@ async function openSite(args: readonly string[] = []) {
   return { ways, tokens, ask, settle, rows };
 }
 
-/** All rows of a database as text, without one table. */
+/** All rows of a database as text; with `leftOut`, without this table and the log's mark. */
 function allRows(path: string, leftOut?: string): string {
   const database = new Database(path, { readonly: true });
   try {

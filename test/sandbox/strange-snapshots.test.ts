@@ -71,7 +71,7 @@ function placesOf(bytes: Uint8Array): readonly Place[] {
   return places.filter(({ table, column }) => !NOT_RESTORED.test(table) && !REFERENCES.test(column));
 }
 
-/** A snapshot with up to three values that its tables accept, but that no operation writes. */
+/** A snapshot with up to three changes that its tables accept, of values that operations may never write. */
 function strangeSnapshot(bytes: Uint8Array, places: readonly Place[], seed: number) {
   const random = seededRandom(seed);
   const oneOf = <Value>(values: readonly Value[]): Value => {

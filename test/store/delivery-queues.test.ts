@@ -48,7 +48,8 @@ function openQueues(watched = (connection: FileConnection): FileConnection => co
     deliveries,
     open,
     /**
-     * Adds the delivery of a new event, or a replay of the newest event. Checkout 0 means an event without a checkout.
+     * Adds the delivery of a new event (`inOrder`), or a replay of the newest event; if there is none, of a new event.
+     * Checkout 0 means an event without a checkout.
      */
     add: (checkout: number, inOrder: boolean, nextAt: number): void => {
       const event = (inOrder ? undefined : newest.get(checkout)) ?? addEvent(checkout);

@@ -134,7 +134,7 @@ function eraseSteps(store: Store, erasure: Erasure, steps: number): Promise<bool
   });
 }
 
-/** All rows of a store, by table: rows with the id of the store, of its checkout or of its delivery. */
+/** The rows of a store, by table: they contain an id in which the store's letter is repeated. */
 function rowsOf(raw: Database.Database, letter: string): Record<string, unknown[]> {
   const all = tablesOf(raw).map((name) => {
     const rows = raw.prepare(`SELECT * FROM "${name}"`).all();
