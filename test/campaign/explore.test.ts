@@ -26,7 +26,7 @@ const PAIRS = new Set(
   Object.entries(FINDINGS.explore).flatMap(([name, { least }]) => (least.length === 2 ? [name] : [])),
 );
 
-/** test/kit/explore.test.ts also explores four of these shops. */
+/** test/kit/explore.test.ts explores some of these shops too. */
 test.each(part(Object.entries(BROKEN_SHOPS), 24))(
   "explore finds how faults break the shop: %s",
   async (name, shop) => {

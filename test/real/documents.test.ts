@@ -41,8 +41,7 @@ test.for(TRANSCRIPTS)(
   "the program prints exactly the transcripts on the page $name",
   async ({ name, text, steps }) => {
     const cwd = tempFolder();
-    // Commands of README.md are typed into a shell. Commands of other pages run in this process, except shell lines and
-    // background commands.
+    // Commands of README.md are typed into a shell. On other pages, most commands of this program run in this process.
     const isTyped = name === "README.md";
     const sandbox = await (isTyped ? startSandbox : startSandboxHere)({ cwd });
     const background = tempFolder();

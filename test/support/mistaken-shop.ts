@@ -140,8 +140,8 @@ export class CarefulShop {
   }
 
   /**
-   * Installs the shop's commands: `create-order`, and `serve`, which opens the shop on the port in PORT until it is
-   * ended.
+   * Installs the shop's commands: `serve` opens the shop on the port in PORT until it is ended; any other creates an
+   * order.
    */
   open(): void {
     const { harness } = this.site;

@@ -5,7 +5,7 @@ import { askPortal, portalHost, postForm, signIn } from "./portal-sign-in.ts";
 export type Page = {
   readonly status: number;
   readonly html: string;
-  /** The visible text: the markup without its tags, with single spaces. */
+  /** The text: the markup without its tags, with single spaces. */
   readonly text: string;
   /** The address of the redirect; undefined if there is none. */
   readonly location: string | undefined;
@@ -60,7 +60,7 @@ function pageOf({ status, headers, body }: FullAnswer): Page {
   };
 }
 
-/** The visible text of markup: without tags, with single spaces. */
+/** The text of markup without tags, head, scripts and styles, with single spaces. */
 export function textOf(html: string): string {
   const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
   return html

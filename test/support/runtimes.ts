@@ -44,7 +44,7 @@ export type Runtime = {
   readonly share: (rounds: number) => number;
   /** The operations of the control API that this runtime refuses. */
   readonly lacks: ReadonlySet<OperationName>;
-  /** All rows, or in a small run a part of them, which depends on `from`. */
+  /** All rows; outside a campaign some runtimes take a part of them, which the seed and `from` select. */
   readonly some: <Row>(rows: readonly Row[], from?: number) => readonly Row[];
 };
 

@@ -111,7 +111,7 @@ const OUT_OF_SIGHT = "[hidden], [type=hidden], head, dialog:not([open]), details
 /** The fields that a browser sends with a form of our pages. */
 const SENT = ":is(input:not([type=checkbox]), input[checked], select):not([disabled])";
 
-/** The visible text of an element, with single spaces. */
+/** The text of an element, with single spaces. */
 export function textIn(element: HTMLElement): string {
   return element.textContent.replaceAll(/\s+/g, " ").trim();
 }

@@ -63,7 +63,7 @@ export async function openWebhookSite(args: readonly string[] = []) {
     return JSON.parse(String(answer.body)) as Answer<Data>;
   };
 
-  /** A receiver that verifies with the current secrets, and accepts everything until the test sets another answer. */
+  /** A receiver that records each delivery with its verdict, and answers 200 until the test sets another answer. */
   const receiver = (port: number): Receiver => {
     const made: Receiver = { url: `http://localhost:${port}/hooks`, got: [], answers: () => 200 };
     harness.occupy(port, {

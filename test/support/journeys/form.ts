@@ -26,7 +26,7 @@ export type Form = {
   readonly begin: (words: readonly string[], options: FormOptions) => Command;
   /** The program as a shop's command line starts it; null if the form has no shell. */
   readonly shell: string | null;
-  /** The half of the command lines that the form runs in `npm test`; undefined: all of them. */
+  /** The half of the command lines without variables that the form runs in `npm test`; undefined: all of them. */
   readonly half?: 0 | 1 | undefined;
   /** The exit code and the message with which `hosted dev` is refused in this form. */
   readonly hosted: { readonly code: number; readonly says: RegExp };

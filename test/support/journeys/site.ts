@@ -25,8 +25,8 @@ export type Site = {
   readonly ready: ReadyMessage;
   readonly request: (call: SiteCall) => Promise<FullAnswer>;
   /**
-   * Runs a command line in the folder of the merchant; fails unless it ends with `code` (default: 0). In `npm test`
-   * forms take turns: a line that depends on no variable is run with the form, or with the sources.
+   * Runs a command line in the folder of the merchant; fails unless it ends with `code` (default: 0). In `npm test` a
+   * form with a `half` runs every second line that sets no variable, and the sources run the others.
    */
   readonly type: (line: string | readonly string[], options?: TypeOptions) => Promise<Result>;
   /**
