@@ -176,7 +176,7 @@ test.for(MOMENTS)(
       const orderId = `restarted-${round}`;
       const ended = await createWhileKilled({ moment, delayMs, orderId, cwd, proxy, sandbox, journal });
       sandbox = ended.sandbox;
-      // With an open reader the next start would not have to recover the file.
+      // Closed before the next kill: with an open reader the next start would not have to recover the file.
       const rows = openRows(sandbox);
       expect([ended.made.id], where).toEqual(idsOf(rows, orderId));
       rows.close();

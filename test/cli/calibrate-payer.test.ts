@@ -125,7 +125,7 @@ test("only a check with a payer compares the assumptions about payments", async 
 
 type Signing = { readonly secret: string; readonly body?: string; readonly lateBySeconds?: number };
 
-/** Returns the delivery, signed again with a given secret, body and timestamp. */
+/** Returns the delivery, signed again with the secret, the body if given, and a timestamp `lateBySeconds` earlier. */
 function signAgain(request: OutboundRequest, { secret, body, lateBySeconds = 0 }: Signing): OutboundRequest {
   const rawBody = Buffer.from(body ?? request.body ?? "");
   const { event_id: eventId } = JSON.parse(rawBody.toString("utf8")) as { readonly event_id: string };

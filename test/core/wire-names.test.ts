@@ -19,7 +19,7 @@ const ID = "0199a3c4-5d00-7000-8000-000000000001";
 /** A dialect has the same names in a file, on the wire and in the domain. */
 const DIALECT = Object.keys(dialectSchema().shape).join();
 
-/** The names of all fields that a schema states. */
+/** The names of the fields that a schema states, without the fields of a dialect. */
 function fieldsOf(described: unknown): string[] {
   if (typeof described !== "object" || described === null) return [];
   const own = "properties" in described ? Object.keys(described.properties ?? {}) : [];

@@ -36,7 +36,7 @@ const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_pl
 
 const LIGHT_FETCH = join(import.meta.dirname, "../support/light-fetch.cjs");
 
-/** The beginning of every client script: one attempt of a create, as a shop's developer would write it. */
+/** The beginning of every client script: functions that send a create, as a shop's developer would write them. */
 const CLIENT = `
   import { randomUUID } from "node:crypto";
   import { fetch } from ${JSON.stringify(LIGHT_FETCH)};

@@ -121,7 +121,7 @@ function keyOf(harness: Harness, id: string): string {
   return stores[id]?.api_key ?? "";
 }
 
-/** Two stores, each with a receiver, and functions that change one of them. */
+/** Two stores with an endpoint each, and functions that change one of them. */
 async function openTwo() {
   const site = await open();
   const { harness, sandbox, control, first } = site;

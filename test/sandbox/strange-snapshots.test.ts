@@ -104,7 +104,7 @@ function strangeSnapshot(bytes: Uint8Array, places: readonly Place[], seed: numb
         if (count > 0)
           changes.push(`${table}.${column} = ${JSON.stringify(value)}${all ? " in all rows" : ""}`);
       } catch (error) {
-        // The table's own CHECKs refuse the value.
+        // The table does not accept the value.
         if (!(error instanceof Database.SqliteError)) throw error;
       }
     }
@@ -139,7 +139,7 @@ function idsIn(bytes: Uint8Array, nth: number): PortalIds {
   return found;
 }
 
-/** A visitor with all credentials, who requests everything that shows stored values, and lets time pass. */
+/** A visitor with all credentials, who requests pages and operations that show stored values, and lets time pass. */
 type Visitor = {
   readonly sandbox: RunningSandbox;
   readonly apiKey: string;
@@ -147,7 +147,7 @@ type Visitor = {
   readonly cookies: Readonly<Record<"portal merchant" | "administrator", string>>;
 };
 
-/** Visits everything, and returns the answers that report an internal error. */
+/** Makes the visits, and returns the answers that report an internal error. */
 async function failuresOf(visitor: Visitor, ids: PortalIds, isActFirst: boolean): Promise<readonly string[]> {
   const visits = [actIn, lookByControl, lookAtPages];
   const failures: string[] = [];

@@ -42,7 +42,7 @@ const HIDDEN_ANSWERS = ["lose_answer", "empty", "truncate"];
 const RETRIED = [...HIDDEN_ANSWERS, "status", "reset", "lose_request", "rate_limit", "storage_full"];
 
 /**
- * The exact findings that a run must report about each broken receiver, client and shop. Their code is in
+ * The exact findings that a run must report about broken receivers, clients and shops. Their code is in
  * `broken-receivers.ts`, `shop-clients.ts`, `explore-shops.ts` and `killed-shops.ts`, under the same names.
  */
 export const FINDINGS: {

@@ -21,7 +21,6 @@ export type Load = {
   readonly unanswered: readonly Create[];
 };
 
-/** The purchase of every campaign. */
 export function purchase(orderId: string): CreateRequest {
   return { order_id: orderId, amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 }

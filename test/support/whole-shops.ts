@@ -133,7 +133,7 @@ export async function typeHead(file: string, program = BUILT): Promise<Result> {
   return { code, ...output };
 }
 
-/** A complete shop with a hurried developer's mistake, and the command line of its drill. */
+/** A complete shop with the changes of a hurried developer, and the command line of its drill. */
 export type HurriedShop = {
   readonly name: string;
   readonly language: keyof typeof WHOLE_SHOPS;
