@@ -63,7 +63,7 @@ test("a snapshot of a whole sandbox can be restored, also into another sandbox w
   await sandbox.restore(snapshot);
   expect(await store.orders.get(order.id)).toEqual(order);
   await expect(late.events.list()).rejects.toMatchObject({ status: 404 });
-  // The same seed, so the same id and key.
+  // `another` has the same seed, so its store has the same id and key.
   const same = await another.createStore({ name: "Kept" });
   await another.restore(snapshot);
   expect(await same.orders.get(order.id)).toEqual(order);
