@@ -45,8 +45,8 @@ const SIMILAR_CREATES = [retriedCreate("a"), retriedCreate("b"), retriedCreate("
 /** Loses the first answer, so that the order exists and another key for the order is refused. */
 const ANSWER_LOST = atCreate(1, "lose_answer");
 
-const CREATE_FIELDS = { part: "idempotency", needs: ["create", "setsIds"], isAlone: true } as const;
-const CONCURRENT_FIELDS = { part: "idempotency", needs: ["create"] } as const;
+const CREATE_DEFAULTS = { part: "idempotency", needs: ["create", "setsIds"], isAlone: true } as const;
+const CONCURRENT_DEFAULTS = { part: "idempotency", needs: ["create"] } as const;
 
 const ALWAYS_REFUSED: ScheduledFault = {
   action: "status",
@@ -65,10 +65,10 @@ const CREATE_WITH_ITS_EVENT = atOnce(
   startNow({ act: "await", of: "a", kind: "create" }, TELL_CREATED),
 );
 
-const BOOKING_FIELDS = { part: "duplicates", needs: ["create", "setsIds"], isAlone: true } as const;
+const BOOKING_DEFAULTS = { part: "duplicates", needs: ["create", "setsIds"], isAlone: true } as const;
 
 export const CLIENT_HISTORIES = {
-  ...historiesWith(CREATE_FIELDS, {
+  ...historiesWith(CREATE_DEFAULTS, {
     answer_lost: {
       title: ["a create whose answer is lost", "创建请求的响应丢失"],
       steps: underFaults(ANSWER_LOST),
@@ -124,7 +124,7 @@ export const CLIENT_HISTORIES = {
       causes: { one_order: "conflict_new_order" },
     },
   }),
-  ...historiesWith(BOOKING_FIELDS, {
+  ...historiesWith(BOOKING_DEFAULTS, {
     created_early: {
       title: ["the order's first event before its create is answered", "首个事件先于创建请求的响应到达"],
       steps: [withFaults(SLOW_ANSWER), CREATE_WITH_ITS_EVENT, PAYMENT],
@@ -135,7 +135,7 @@ export const CLIENT_HISTORIES = {
       steps: [CANCELLED_ORDER, ...underFaults(atCreate(1, "truncate"))],
     },
   }),
-  ...historiesWith(CONCURRENT_FIELDS, {
+  ...historiesWith(CONCURRENT_DEFAULTS, {
     bought_at_once: {
       title: ["an order bought four times at once", "同一订单同时下单四次"],
       needs: ["setsIds"],

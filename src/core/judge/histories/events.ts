@@ -150,10 +150,10 @@ const BOOKING_RULES = ["never_unpaid", "booked_when_paid", "booked_once", "final
 const MIX_UP_CAUSES = causedBy("mixes_up", ...BOOKING_RULES);
 const OTHER_TERMS_CAUSES = { never_unpaid: "other_terms" } as const;
 
-const EVENT_FIELDS = { part: "duplicates" } as const;
-const SECOND_FIELDS = { part: "duplicates", needs: ["create", "setsIds"] } as const;
+const EVENT_HISTORY_DEFAULTS = { part: "duplicates" } as const;
+const SECOND_ATTEMPT_DEFAULTS = { part: "duplicates", needs: ["create", "setsIds"] } as const;
 
-const FIRST_ATTEMPTS = historiesWith(EVENT_FIELDS, {
+const FIRST_ATTEMPTS = historiesWith(EVENT_HISTORY_DEFAULTS, {
   payment_again: {
     title: ["all events again, also with another id in the header", "再次推送所有事件，包括请求头 ID 不同的"],
     steps: [CREATE, PAYMENT, TELL, TELL_PAID, ...HARMLESS_EVENTS.again, LOOK],
@@ -327,7 +327,7 @@ const FIRST_ATTEMPTS = historiesWith(EVENT_FIELDS, {
   },
 });
 
-const SECOND_ATTEMPTS = historiesWith(SECOND_FIELDS, {
+const SECOND_ATTEMPTS = historiesWith(SECOND_ATTEMPT_DEFAULTS, {
   second_cancelled: buyAgainRow("cancelled", ["a second attempt after a cancellation", "取消后再次下单"]),
   second_failed: buyAgainRow("failed", ["a second attempt after a failed payment", "支付失败后再次下单"]),
   second_expired: buyAgainRow("expired", ["a second attempt after an expiry", "过期后再次下单"]),

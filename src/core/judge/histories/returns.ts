@@ -80,9 +80,9 @@ const CHEAPER_CHECKOUT: Step = { act: "create_elsewhere", of: "a", terms: "less"
 const MIXED_SESSION_CAUSES = causedBy("mixes_orders", "never_unpaid", "booked_when_paid", "booked_once");
 const RETURN_BELIEF_CAUSES = { never_unpaid: "believes_return", booked_when_paid: "gives_up" } as const;
 
-const COMMON_FIELDS = { part: "browser_return", needs: ["returnUrl"] } as const;
+const RETURN_DEFAULTS = { part: "browser_return", needs: ["returnUrl"] } as const;
 
-export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
+export const RETURN_HISTORIES = historiesWith(RETURN_DEFAULTS, {
   return_same_moment: sameMomentRow(0, 0),
   return_without_payment: {
     title: ["return before the payment", "未支付就返回，之后才支付"],

@@ -143,12 +143,12 @@ export const SECOND_ATTEMPT_CAUSES = causedBy(
 );
 
 export function historiesWith<Name extends string>(
-  commonFields: Pick<History, "part" | "needs" | "isAlone">,
+  defaults: Pick<History, "part" | "needs" | "isAlone">,
   rows: Readonly<Record<Name, Row>>,
 ): Readonly<Record<Name, History>> {
   const histories = Object.entries<Row>(rows).map(([name, row]): [string, History] => {
-    const needs = [...(commonFields.needs ?? []), ...(row.needs ?? [])];
-    return [name, { ...commonFields, ...row, needs, steps: row.steps.flat() }];
+    const needs = [...(defaults.needs ?? []), ...(row.needs ?? [])];
+    return [name, { ...defaults, ...row, needs, steps: row.steps.flat() }];
   });
   return Object.fromEntries(histories) as Record<Name, History>;
 }

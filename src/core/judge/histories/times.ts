@@ -33,9 +33,9 @@ const KILL_AT_ANSWERS = atOnce(
 );
 const RESTART_LOSS_CAUSES = causedBy("lost_at_restart", "booked_when_paid", "booked_once", "final_stays");
 
-const LONG_FIELDS = { part: "duplicates" } as const;
-const RESTART_FIELDS = { part: "duplicates", needs: ["restart"], isAlone: true } as const;
-const OUTAGE_FIELDS = { part: "duplicates", needs: ["create"], isAlone: true } as const;
+const LONG_DEFAULTS = { part: "duplicates" } as const;
+const RESTART_DEFAULTS = { part: "duplicates", needs: ["restart"], isAlone: true } as const;
+const OUTAGE_DEFAULTS = { part: "duplicates", needs: ["create"], isAlone: true } as const;
 
 /** The moments of a restart, after the create. */
 const MOMENTS = {
@@ -103,7 +103,7 @@ function waitForOthers(minMs: number): Step {
 }
 
 export const TIME_HISTORIES = {
-  ...historiesWith(LONG_FIELDS, {
+  ...historiesWith(LONG_DEFAULTS, {
     paid_late: {
       title: ["an order that is paid long after it was created", "下单很久之后才支付"],
       steps: [NEW_ORDER, waitForOthers(15_000), BUY_AGAIN, PAYMENT],
@@ -122,7 +122,7 @@ export const TIME_HISTORIES = {
       causes: { booked_once: "forgets" },
     },
   }),
-  ...historiesWith(RESTART_FIELDS, {
+  ...historiesWith(RESTART_DEFAULTS, {
     ...restartRows("restart", ["a kill", "强制重启"]),
     ...restartRows("stop", ["an orderly stop", "正常停止"]),
     restart_at_answers: {
@@ -132,7 +132,7 @@ export const TIME_HISTORIES = {
       causes: RESTART_LOSS_CAUSES,
     },
   }),
-  ...historiesWith(OUTAGE_FIELDS, {
+  ...historiesWith(OUTAGE_DEFAULTS, {
     outage: {
       title: ["payments while the API answers 503, and after that", "API 返回 503 期间及恢复后的支付"],
       steps: [
