@@ -11,7 +11,7 @@ export const PORT_PATTERN = "(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\
 /** The allowed values of the Host header, in lower case, and the flag that allows another value. */
 export type AllowedHosts = { readonly names: ReadonlySet<string>; readonly flag: string };
 
-/** The names of a server on a port, and the names that the user allowed with a flag: `HOST` or `HOST:PORT`. */
+/** The names of a server on a port, and the allowed hosts: `HOST:PORT`, or `HOST` without a port and with this port. */
 export function allowedHosts(
   port: number,
   options: {

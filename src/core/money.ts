@@ -28,7 +28,7 @@ const DECIMALS_BY_CURRENCY = new Map(
   Object.entries(CURRENCIES).flatMap(([decimals, codes]) => codes.map((code) => [code, Number(decimals)])),
 );
 
-/** The number of decimals of a currency: 2 for EUR, 0 for JPY and KRW, 3 for KWD. Undefined for an invalid code. */
+/** The number of decimals of a currency; 2 unless `CURRENCIES` has it. Undefined unless the code is three capitals. */
 export function currencyDecimals(currency: string): number | undefined {
   return /^[A-Z]{3}$/.test(currency) ? (DECIMALS_BY_CURRENCY.get(currency) ?? 2) : undefined;
 }

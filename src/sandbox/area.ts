@@ -85,7 +85,7 @@ function answerByRoute<Context, Caller>(
   return route.answer(context, { request, requestId, path, query, params, caller: caller.value });
 }
 
-/** The answer to OPTIONS: the methods of a path (RFC 9110, section 9.3.7), which pages of other sites cannot read. */
+/** The answer to OPTIONS: the methods of a path (RFC 9110, section 9.3.7), hidden from other sites; else the refusal. */
 function answerOptions(
   requestId: string,
   noMatch: { readonly ok: false; readonly refusal: Refusal },

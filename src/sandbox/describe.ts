@@ -12,7 +12,7 @@ import { holdOfSandbox } from "./runtime/home.ts";
 type DescribedContext = Pick<ServiceContext, "store"> & {
   readonly world: Pick<World, "now">;
   readonly masterKey: Uint8Array;
-  /** Why nothing is delivered from the whole folder (decision 71). */
+  /** Why no store of the folder delivers (decision 71); undefined if the folder may deliver. */
   readonly folderHold: Hold | undefined;
   readonly description: ProcessDescription;
 };

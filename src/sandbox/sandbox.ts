@@ -155,7 +155,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     },
   };
 
-  /** The only catch of the service: turns a thrown error into a refusal. */
+  /** Turns a thrown error into a refusal. */
   async function answerSafely(request: HttpRequest): Promise<Answer> {
     try {
       const area = areaOf(request);

@@ -83,7 +83,7 @@ export function refuseNoStore(): Outcome<never> {
   return refuseFact("no_store_yet", {}, { next: STORES_HINT });
 }
 
-/** The time by a store's clock, in milliseconds; real time if there is no such store. */
+/** The time by a store's clock, in milliseconds; real time if there is no such store, or if it is being erased. */
 export function storeTime(context: StoreContext, storeId: string): number {
   return storeTimeOf(context, storeId) ?? context.world.now();
 }

@@ -13,7 +13,7 @@ CREATE TABLE capabilities (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** The payment methods and currencies of each store. `notifyChange` is called after every change. */
+/** The payment methods and currencies of each store. `notifyChange` is called after `insert` and `set`. */
 export function capabilitiesTable(connection: Connection, notifyChange: () => void) {
   const selectOf = connection.prepare<[string], CapabilityRow>(
     "SELECT kind, name, active FROM capabilities WHERE store_id = ? ORDER BY kind DESC, name",

@@ -1,5 +1,5 @@
-// Every table with rows of a store needs a step here that deletes them by an index; test/store/erasure.test.ts requires
-// both. See also store/snapshot/rows.ts (tables without a column store_id).
+// Every table with rows of a store needs a statement here that deletes them by an index; test/store/erasure.test.ts
+// requires both. See also store/snapshot/rows.ts (tables without a column store_id).
 import type { Connection } from "./connection/connection.ts";
 
 /**
@@ -59,7 +59,7 @@ export const HISTORY_STEPS: readonly (readonly string[])[] = [
  */
 type ErasureEnd = Erasure["kind"] | "replace";
 
-/** Tokens are deleted with the store, but not by a restore, because no snapshot has them. */
+/** Tokens are deleted with the store, but not when a snapshot replaces the store, because no snapshot has them. */
 const DELETE_TOKENS = "DELETE FROM tokens WHERE store_id = ?";
 
 const DELETE_SETUP =

@@ -46,7 +46,7 @@ export function readIndexFile(
   });
 }
 
-/** Whether the database of an object contains a store. Refuses a damaged file. */
+/** Whether the database of an object contains the store `storeId`. Refuses a damaged file. */
 export function isStoreInFile(
   path: string,
   storeId: string,

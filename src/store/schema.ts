@@ -37,10 +37,10 @@ import { SIGNING_SECRETS_DDL } from "./webhook/signing-secrets.ts";
 
 /**
  * The tables of `sandbox.db`, each after the tables that it refers to. Times are milliseconds since the epoch. The
- * CHECKs repeat the core's rules, so that no other program can write rows that the core would refuse; lists that grow
- * with new versions, such as the actions of faults, have no CHECK. Lengths of texts from outside are counted in bytes,
- * four per character, because SQLite's length() of a text stops at a NUL. All SQL functions exist in SQLite since 3.37,
- * so that a system's own tools can copy and check these files (decision 60).
+ * CHECKs repeat rules of the core, for rows that other programs write; lists that grow with new versions, such as the
+ * actions of faults, have no CHECK. Lengths of texts from outside are counted in bytes, four per character, because
+ * SQLite's length() of a text stops at a NUL. All SQL functions exist in SQLite since 3.37, so that a system's own tools
+ * can copy and check these files (decision 60).
  */
 const FIRST_TABLES = [
   STORES_DDL,

@@ -18,7 +18,7 @@ import { openWatchedDatabase } from "./connection/watched-database.ts";
 
 /** The sandbox's state: tables that can be read at any time, and `write`, the only way to change them. */
 export type Store = ReturnType<typeof createTables> & {
-  /** Runs work in the next group commit; the promise settles when the work is on disk. */
+  /** Runs work in the next group commit; the promise resolves when the work is on disk. */
   readonly write: ReturnType<typeof createGroupCommit>;
   /** Copies the log into the database. Rejects with StorageUnavailable if another process reads an older state for 2 s. */
   readonly checkpoint: () => Promise<void>;

@@ -29,7 +29,7 @@ export type PaymentEvidence = {
   readonly deliveries: readonly ReceivedRequest[];
   /** The payer's return to the merchant; undefined if the payer did not return. */
   readonly visit: ReceivedRequest | undefined;
-  /** The order after its payment; undefined if it could not be retrieved. */
+  /** The last retrieve of the order, which may be unpaid; undefined if it could not be retrieved. */
   readonly retrieval: ProbeAnswer | undefined;
   /** The signing secrets that the user gave; empty if there are none. */
   readonly secrets: readonly string[];

@@ -44,7 +44,7 @@ const lastChange = z.object({
   /** `order_id`: a reserved order_id, which settles its checkout (decision 37). */
   by: z.enum(["merchant", "payer", "order_id", "clock"]),
   attempt: z.nullable(z.int()),
-  /** The number of attempts that the payer has left after a decline. */
+  /** The number of attempts that the payer has left after a decline; otherwise null. */
   attemptsLeft: z.nullable(wholeNumber(0)),
 });
 export type LastChange = DomainOf<typeof lastChange>;

@@ -53,7 +53,7 @@ export function targetFaultsIn(targets: Readonly<Record<string, TargetSection>>)
   });
 }
 
-/** All entries of one merchant must have the same name. */
+/** All names given for one merchant must be equal. */
 function merchantConflicts(stores: readonly StoreWithoutSecrets[]): PathRefusal[] {
   const namesById = new Map<string, string>();
   return stores.flatMap(({ merchant }, index) => {

@@ -35,7 +35,7 @@ type Setting = {
   /** The option and its placeholder; the variable has the same name. */
   readonly flags: `--${string} <${string}>`;
   readonly help: string;
-  /** Decides the order of the options of `sandbox start`. */
+  /** Groups the options of `sandbox start`, in the order of its help. `exec` takes over all groups except `process`. */
   readonly scope: "process" | "service" | "reach" | "delivery";
   /** Default: no value. */
   readonly defaultValue?: ValueOf<KindName>;

@@ -94,7 +94,7 @@ export function lineFault(text: string, minimum: number, maximum: number): Words
   ];
 }
 
-/** A name can be typed instead of the id: it must not be an id, nor look like another name (decision 114). */
+/** Why a text cannot be a store's name, which users type instead of the id (decision 114); undefined if it can. */
 export function storeNameFault(text: string): Words | undefined {
   const fault = lineFault(text, 1, MAX_NAME_LENGTH);
   if (fault !== undefined) return fault;

@@ -20,7 +20,7 @@ export type StoryDelivery = {
   readonly id: string;
   readonly eventId: string;
   readonly endpointId: string;
-  /** The endpoint's URL; for a removed endpoint, the URL of the last attempt, or null. */
+  /** The endpoint's URL, or the known target of a listener; for a removed endpoint, the last attempt's URL, or null. */
   readonly endpointUrl: string | null;
   readonly cause: DeliveryEntry["cause"];
   readonly state: DeliveryState;

@@ -148,7 +148,7 @@ function findBrokenEnd(run: WatchedRun): BrokenFinding | undefined {
     : undefined;
 }
 
-/** Whether the client retried before the time in `Retry-After`: only a note, because it creates no second order. */
+/** Whether the last run retried before the time in `Retry-After`: only a note, because it creates no second order. */
 export function retriesEarly({ runs }: WatchedPurchase): boolean {
   return runs.at(-1)?.log.some(({ isEarly }) => isEarly) === true;
 }

@@ -29,7 +29,7 @@ export function mustShopKnow(deliveries: readonly ObservedDelivery[]): boolean {
   return payments.length === 0 || acceptedAttempts(payments).length > 0;
 }
 
-/** Whether every delivery that would have reported a payment was dropped. */
+/** Whether there were deliveries that would have reported a payment, and all were dropped. */
 export function isPaymentDropped(deliveries: readonly ObservedDelivery[]): boolean {
   const payments = paymentDeliveries(deliveries);
   return payments.length > 0 && payments.every(({ state }) => state === "dropped");

@@ -310,7 +310,7 @@ export function judgeLaterLooks(
   return { state: "not_judged", ...lateReason(elapsedMs), got: verdict.got };
 }
 
-/** Whether an answer refuses an event permanently; other answers ask for the event again. */
+/** Whether an answer refuses an event permanently, unlike a 5xx, 408, 409, 425 or 429, after which a retry may help. */
 export function isRefusal(text: StepValue): boolean {
   return typeof text === "string" && /^[134]\d\d$/.test(text) && !["408", "409", "425", "429"].includes(text);
 }

@@ -67,7 +67,7 @@ export function scheduleKey({ faults, payer }: Schedule): string {
   return [payer, ...lines].join("\n");
 }
 
-/** All schedules that contain some of a schedule's steps, including the empty schedule and the schedule itself. */
+/** All schedules with some, none or all of a schedule's faults, and with its payer or a payer who pays. */
 export function subschedulesOf({ faults, payer }: Schedule): readonly Schedule[] {
   let parts: readonly Schedule[] = [NO_FAULTS];
   if (payer !== NO_FAULTS.payer) parts = [NO_FAULTS, { faults: [], payer }];

@@ -47,7 +47,7 @@ export type Trace = {
 export type KnownRun = {
   readonly schedule: Schedule;
   readonly places: readonly StepPlace[];
-  /** The weighted sum of the differences from the run without faults. */
+  /** Its `differenceScore`. */
   readonly score: number;
   readonly isBroken: boolean;
 };
@@ -154,7 +154,10 @@ export function nextWave(
 /** Weights of the differences from the run without faults: the closer to damage, the heavier. */
 const DIFFERENCE_WEIGHTS = { retry: 1, redelivery: 1, failure: 2, refusal: 3 } as const;
 
-/** Adds up repeated and refused requests, repeated deliveries and a failed purchase. 0: the faults changed nothing. */
+/**
+ * The weighted sum of the increases over the run without faults: requests and delivery attempts (at most ten of each
+ * count), and requests refused without a fault; plus the weight of a failed purchase.
+ */
 export function differenceScore(run: Trace, plainRun: Trace): number {
   const increaseOf = (count: (trace: Trace) => number): number => Math.max(0, count(run) - count(plainRun));
   const retryCount = increaseOf(({ requests }) => Math.min(requests.length, 10));
@@ -205,7 +208,7 @@ function placeName(place: StepPlace): string {
   return placeOfFault({ match });
 }
 
-/** The results of single faults, grouped by place; the given places come first, in order. */
+/** The results of schedules with one step, grouped by place; the given places come first, in order. */
 export function placeTable(
   firstPlaces: readonly StepPlace[],
   results: readonly { readonly schedule: Schedule; readonly result: ScheduleResult }[],

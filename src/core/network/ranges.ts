@@ -41,7 +41,7 @@ export const FORBIDDEN_RANGES = [
   "ff00::/8", // multicast
 ] as const;
 
-/** Ranges of this machine and of private networks, to which nothing is sent unless a name is allowed. */
+/** Ranges of this machine and of private networks, to which a hosted service sends nothing by default. */
 export const PRIVATE_RANGES = [
   "10.0.0.0/8",
   "100.64.0.0/10", // shared by a carrier

@@ -1,5 +1,5 @@
-// Makes the secret path of the portal. Only sandbox/pages/portal/edge.ts removes it from requests and adds it to
-// answers; all other code uses /portal/…, as test/portal/path.test.ts checks.
+// Makes the secret path of the portal. sandbox/pages/portal/edge.ts removes it from requests and adds it to answers, so
+// that routes and pages use /portal/…, as test/portal/path.test.ts checks.
 import { createHmac } from "node:crypto";
 import { isSameSecret } from "../credential.ts";
 

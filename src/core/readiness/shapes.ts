@@ -60,7 +60,7 @@ export type ReadinessFacts = {
   readonly storeId: string;
   readonly now: number;
   readonly isActive: boolean;
-  /** Time of the last change between active and inactive. */
+  /** Time of the last change between active and inactive, or of the store's creation. */
   readonly stateSince: number;
   readonly capabilities: readonly DomainOf<typeof capability>[];
   readonly production: Production;

@@ -29,7 +29,7 @@ export const sandboxDescription = z.object({
   startedAt: moment,
   /** The log file; null if the sandbox logs to the terminal in which it was started. */
   logFile: z.nullable(z.string()),
-  /** Why no events are delivered (decision 71); null if events are delivered. */
+  /** Why all or some stores deliver nothing (decisions 71, 95); null if no store is held. */
   heldBack: z.nullable(z.string()),
   /** `heldBack` as a fact. */
   hold: z.nullable(hold),

@@ -19,7 +19,7 @@ export function decodeWith<Schema extends z.ZodMiniType>(
   schema: Schema,
   values: DeepReadonly<z.input<Schema>>,
 ): DomainOf<Schema> {
-  // zod asks for writable values, but writes nothing; `DomainOf` only adds `readonly`.
+  // zod's types require mutable values, but zod does not change them; `DomainOf` only adds `readonly`.
   return z.decode(schema, values as z.input<Schema>) as DomainOf<Schema>;
 }
 

@@ -9,7 +9,7 @@ const HOLD_NAMES = Object.keys(HOLDS) as [keyof typeof HOLDS];
 
 export const hold = z.object({
   fact: z.enum(HOLD_NAMES),
-  /** The values, by their names in the text of the fact. */
+  /** The values of the placeholders in the fact's text, by name. */
   values: z.record(z.string(), z.union([z.string(), z.int()])),
 });
 /** Why nothing is delivered from a sandbox, or from a store: a name, and the values of its text. */

@@ -69,7 +69,7 @@ export const V1_AREA: Area<ApiContext> = {
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };
 
-/** Records the assumptions on which a refusal's code relies. Returns the owner of the request's key, if known. */
+/** Records the assumptions on which a refusal's code relies, except for drills. Undefined without a valid key. */
 function noteRefusal(
   { store, world, assumptions }: ApiContext,
   { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
@@ -170,7 +170,7 @@ async function retrieve(
   });
 }
 
-/** Checks credential, rate, environment and scope (decision 3). */
+/** Checks credential, environment, rate and scope (decision 3). */
 function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Outcome<CredentialInStore> {
   const credentials = parseAuthorization(headerLines(request, "authorization"));
   if (!credentials.ok) return credentials;

@@ -101,7 +101,7 @@ export async function retrieveCheckout(
   return accept(await currentCheckout(context, checkout, now));
 }
 
-/** Schedules the settlement of a checkout with a reserved order_id (decision 37), and sets the timer for its next change. */
+/** Schedules the settlement for a reserved order_id (decision 37), and sets a timer unless the clock is frozen. */
 function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock): void {
   const { id: checkoutId, storeId, expiresAt } = checkout;
   const settlement = settlementOf(checkout);
@@ -110,7 +110,7 @@ function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock
   if (realTime !== undefined) context.expectDue(storeId, realTime);
 }
 
-/** Replays the answer of a used key, and logs the use. Returns a refusal, because a throw would roll back the log's row. */
+/** Replays the answer of a used key, or returns a refusal: a throw would roll back the row that logs the use. */
 function answerUsedKey(
   { store }: ServiceContext,
   { storeId, idempotencyKey: key, requestId, isOwnCommand }: CreateCommand,

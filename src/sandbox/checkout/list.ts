@@ -104,7 +104,7 @@ function find(
   const { positions, ...search } = lists.search(filter, text ?? null, range);
   if (text === undefined || search.lastPosition === undefined) return { positions, search };
   if (range.before !== POSITION_AFTER_ALL) return { positions, search };
-  // An index finds a complete order_id, however old its checkouts are; they are added to the first page.
+  // An index finds a complete order_id, however old its checkouts are; some are added to the first page.
   const orderPositions = findByOrder(lists, storeId, text) ?? [];
   const olderPositions = lists.pick(orderPositions, filter, {
     before: search.lastPosition,
@@ -113,7 +113,7 @@ function find(
   return { positions, search, olderPositions };
 }
 
-/** The checkouts whose id is `text`, or ends in these 8 characters; undefined if there are none. */
+/** The checkout with the id `text`, or new checkouts whose id ends in these 8 characters; undefined if there are none. */
 function findById(lists: Lists, storeId: string, text: string): readonly CheckoutPosition[] | undefined {
   const id = text.toLowerCase();
   if (isUuid(text)) {

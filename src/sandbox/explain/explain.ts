@@ -181,8 +181,9 @@ function conflictOf(
 }
 
 /**
- * The checkout that a refusal names. An older row names none: then the checkout of the request's key, otherwise the
- * open or paid checkout of its order. For an accepted request, the newest checkout of its order.
+ * The checkout with which a request conflicted. The log of an older version does not name it: then it is found by the
+ * request's key (`idempotency_key_reused`) or is the open or paid checkout of the order (`order_conflict`). For an
+ * accepted request, the newest checkout of its order. Otherwise undefined.
  */
 function conflictingCheckout(
   store: Store,

@@ -18,7 +18,7 @@ const MAX_STORES = 100;
 const END_OF_ID = /^[\da-f]{8}$/i;
 const SEARCH_ADDRESS = /^\/portal(?:\/([^/?]+))?\/find\?(.*)$/;
 
-/** The path of an object's page, by the object's id, order_id or idempotency key; undefined if the store has none. */
+/** The path of the page of the store's object that a text names: an id or its end, an order_id, a key or a price. */
 export function findPathInStore(context: FindContext, storeId: string, text: string): string | undefined {
   if (text === "") return undefined;
   const id = text.toLowerCase();
@@ -41,7 +41,7 @@ export function findPathInAnyStore(context: FindContext, text: string): string |
   return undefined;
 }
 
-/** Refuses a search address with `not_found` if its text is a UUID that no object has. */
+/** Refuses with `not_found` a search for a UUID that its store lacks or, with up to `MAX_STORES`, that no store has. */
 export function requireSearchTarget(context: FindContext, address: string): Outcome<void> {
   const { stores } = context.store;
   const [, storeId, query = ""] = SEARCH_ADDRESS.exec(address) ?? [];

@@ -44,7 +44,7 @@ export async function searchStore(
 
 const NO_LIST = { checkouts: [], nextBefore: null, searched: null, searchedBackTo: null } as const;
 
-/** The matching order_ids whose creates were all refused. An order_id with a checkout is found by its checkout. */
+/** The matching order_ids of refused requests, except order_ids with a checkout, which is found itself. */
 export function findRefusedOrders(
   { store, requests }: SearchContext,
   storeId: string,

@@ -36,7 +36,7 @@ export function applyAction(context: ServiceContext, input: ActionInput): Promis
   });
 }
 
-/** Applies the change of an action. Approvals, requests and the gate exist only as audit rows. */
+/** Applies the change of an action. Requests, approved credentials and the gate exist only as audit rows. */
 function apply({ stores, prices, capabilities }: Store, { storeId, action, subject }: ActionInput): void {
   const name = subject ?? "";
   switch (action) {

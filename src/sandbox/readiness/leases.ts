@@ -24,7 +24,7 @@ type OpenLease = Pick<LeaseEnd, "undo"> & {
 export type Leases = ReturnType<typeof createLeases>;
 
 /**
- * Leases are in memory, and last as long as their connections: no effect of a drill outlives its command (decision 66).
+ * Leases are in memory, and end with their connections, so that a drill's effects end with its command (decision 66).
  * An error of `undo` is reported, and the lease ends anyway. `onChange` is called when a store's leases have changed.
  */
 export function createLeases(world: Pick<World, "after">, { report, onChange }: LeaseCallbacks) {

@@ -37,9 +37,9 @@ export function showClock({ store, world }: ClockContext, storeId: string): Outc
 }
 
 /**
- * Moves a store's clock. A move forward processes everything that falls due, each item at its own time, and sends due
- * deliveries before it returns. A move back undoes nothing. Refuses with `not_found` an unknown store, and with
- * `invalid_parameter` a time outside the years 0 to 9999.
+ * Moves a store's clock. A move forward processes everything that falls due, each item at its own time, and waits up to
+ * `DRAIN_TIMEOUT_MS` for the due deliveries. A move back undoes nothing. Refuses with `not_found` an unknown store, and
+ * with `invalid_parameter` a time outside the years 0 to 9999.
  */
 export function moveClock(
   context: ClockContext,

@@ -8,7 +8,7 @@ export function holdOfStore({ store, folderHold }: HoldContext, storeId: string)
   return folderHold ?? (store.heldStores.isHeld(storeId) ? partOf("this_foreign_store", {}) : undefined);
 }
 
-/** Why nothing is delivered from the sandbox, or from some of its stores; undefined if deliveries are sent. */
+/** Why nothing is delivered from the sandbox, or from some of its stores; undefined if no store is held. */
 export function holdOfSandbox({ store, folderHold }: HoldContext): Hold | undefined {
   if (folderHold !== undefined) return folderHold;
   const [heldStore, ...otherStores] = store.heldStores.all();
@@ -20,14 +20,14 @@ export function holdOfSandbox({ store, folderHold }: HoldContext): Hold | undefi
 
 type HoldContext = {
   readonly store: Pick<Store, "heldStores">;
-  /** Why nothing is delivered from the whole folder (decision 71). */
+  /** Why no store of the folder delivers (decision 71); undefined if the folder may deliver. */
   readonly folderHold: Hold | undefined;
 };
 
 /**
  * Compares the state's folder with the recorded folder (decision 71). Records the folder if none was recorded, or if
- * the state is adopted; this also adopts stores from other sandboxes' snapshots. Returns why nothing may be delivered:
- * the state is a copy, was moved, or came from another user. Undefined if deliveries may be sent.
+ * the state is adopted; this also adopts stores from other sandboxes' snapshots. Returns why the folder may not
+ * deliver: the state is a copy, was moved, or came from another user. Otherwise undefined.
  */
 export async function recordHome(
   store: Pick<Store, "home" | "heldStores" | "write">,

@@ -117,7 +117,7 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
           limit: MAX_RESULTS,
         }),
       ) ?? { requests: [], isWhole: true },
-    /** Why nothing is logged, and the remedy; undefined if requests are logged. */
+    /** Why the log cannot be written, and the remedy; undefined if it can, or if no requests are kept. */
     failure: file.failure,
     /** The position of a store's newest answered request; 0 if it has none. */
     last: (storeId: string): number =>

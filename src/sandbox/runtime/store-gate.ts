@@ -72,7 +72,7 @@ export function createStoreGate(world: Pick<World, "after">, onClose: (storeId: 
   };
 }
 
-/** Whether a promise resolves within this many milliseconds. */
+/** Whether a promise resolves within this many milliseconds. Rejects if the promise rejects first. */
 export function resolvesWithin(
   { after }: Pick<World, "after">,
   milliseconds: number,

@@ -9,7 +9,7 @@ export function createTimekeeper(
   world: Pick<World, "now" | "after">,
   options: { readonly context: () => ServiceContext; readonly report: (error: unknown) => void },
 ) {
-  /** Applies at most `MAX_DUE_ITEMS` due changes, and sets the next timer; called at a start and after a clock move. */
+  /** Applies at most `MAX_DUE_ITEMS` due changes, and sets the next timer. */
   const wake = async (storeIds: readonly string[]): Promise<void> => {
     const context = options.context();
     const times = await context.store.write(

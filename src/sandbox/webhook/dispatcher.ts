@@ -3,7 +3,7 @@ import { storeTime } from "../with-store.ts";
 import { createEndpointQueues, type DispatchContext, type FinishedAttempt } from "./endpoint-queues.ts";
 import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
-/** Sends deliveries to each endpoint in parallel, but only one delivery of each checkout (decisions 13, 93). */
+/** Sends deliveries to an endpoint in parallel, but one at a time of a checkout, or with `inOrder` (decisions 13, 93). */
 export type Dispatcher = ReturnType<typeof createDispatcher>;
 
 /** Creates the dispatcher of a sandbox. Its queues are rows, so that a crash loses nothing. */

@@ -155,7 +155,7 @@ function recordResults(context: DispatchContext, { results, ordinals }: Endpoint
   });
 }
 
-/** Repeats the write as long as the database cannot be written, because a sent attempt must be recorded. */
+/** Until a stop, repeats a write that contains results while the disk fails: a sent attempt must be recorded. */
 async function recordAndTake(
   context: DispatchContext,
   queue: EndpointQueue,

@@ -4,7 +4,7 @@ import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { ServiceContext } from "../context.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
-/** Stores an event, inside a write. A disabled endpoint never gets the event, a paused endpoint gets it later. */
+/** Stores an event, inside a write. Disabled endpoints get no delivery; the deliveries of paused endpoints wait. */
 export function emitEvent(context: ServiceContext, event: Omit<StoredEvent, "position">): void {
   const { store } = context;
   store.events.insert(event);

@@ -65,11 +65,11 @@ export function checkoutLists(connection: Connection) {
       return newestFirst.slice(0, limit);
     },
 
-    /** The positions of the checkouts with this order_id; unordered. */
+    /** The positions of at most `limit` checkouts with this order_id; unordered. */
     ofOrder: (storeId: string, orderId: string, limit: number): CheckoutPosition[] =>
       sql.ofOrder.all({ storeId, orderId, limit }),
 
-    /** The positions of the newest checkouts whose id ends with these 8 characters. */
+    /** The positions of checkouts, among the newest `MAX_SEARCHED_IDS`, whose id ends with these 8 characters. */
     endingIn: (storeId: string, ending: string): CheckoutPosition[] =>
       sql.endingIn.all({ storeId, ending, maxSearched: MAX_SEARCHED_IDS }),
 

@@ -28,7 +28,7 @@ CREATE TABLE checkouts (
 
 export const COLUMNS_OF_CHECKOUT = columnsOf<Checkout>("checkouts", TABLE_DDL);
 
-/** Every index for lists ends with the rowid, so that each list is read from the newest checkout. */
+/** SQLite ends an index with the rowid, so that a list by store or kind is read from the newest checkout. */
 export const CHECKOUTS_DDL = `
 ${TABLE_DDL}CREATE INDEX open_checkouts ON checkouts (store_id, expires_at, id) WHERE status IN ('created', 'pending');
 CREATE INDEX checkouts_of_store ON checkouts (store_id);

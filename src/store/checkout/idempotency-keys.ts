@@ -44,7 +44,7 @@ export function idempotencyKeysTable(connection: Connection) {
   return {
     insert: (key: BoundKey): void => void insert.run(key),
 
-    /** The answer of a key; undefined if the key is unused. A key older than 30 days is deleted, and counts as unused. */
+    /** The answer of a key; undefined if the key is unused. A key is deleted after 30 days, and counts as unused. */
     findAnswer: (storeId: string, key: string, now: number): StoredResponse | undefined => {
       const row = select.get(storeId, key);
       if (row === undefined || row.createdAt > now - IDEMPOTENCY_RETENTION_MS) return row;

@@ -55,7 +55,7 @@ export function settlementsTable(connection: Connection) {
 
     remove: (checkoutId: string): void => void remove.run(checkoutId),
 
-    /** The automatic settlement of a checkout; undefined if it waits for a payer. */
+    /** The pending automatic settlement of a checkout; undefined if there is none. */
     of: (checkoutId: string): DueItem | undefined => selectOf.get(checkoutId),
 
     next: (storeId: string): DueItem | undefined => selectDue(storeId, Number.MAX_SAFE_INTEGER, 1)[0],

@@ -12,7 +12,7 @@ import { dirname } from "node:path";
 import { withFolderBeside, sizeOf } from "./durable-files.ts";
 import { causeByCode, storageFailure, type Cause } from "./storage-failure.ts";
 
-/** Opens the files and writes beside them, to learn why SQLite cannot. Undefined for failed reads and on success. */
+/** Opens the files and writes beside them, to learn why SQLite cannot. Undefined for failed reads, and without a cause. */
 export function causeOfRepetition(
   path: string,
   { code }: { readonly code: string },
@@ -58,7 +58,7 @@ export function causeOfRawRead(path: string, { isOpen }: { readonly isOpen: bool
   }
 }
 
-/** SQLite's errors of reads; all other I/O errors are about space or writes. */
+/** SQLite's I/O errors of reads. */
 const READ_ERROR_PATTERN = /^SQLITE_IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT)$/;
 
 const SUFFIXES = ["", "-wal", "-shm"] as const;

@@ -16,7 +16,7 @@ import {
   type StorageFailureCode,
 } from "./storage-failure.ts";
 
-/** SQL that migrates a file to the next schema version, in one transaction. The first migration creates the tables. */
+/** SQL that migrates a file to the next schema version, in one transaction. The first one creates the first tables. */
 type Migration = string;
 
 export type FileConnection = Database.Database;
@@ -35,7 +35,7 @@ export type FileKind = {
   readonly filesToMoveAway: string;
 };
 
-/** Why a file is refused or cannot be used now, and the remedy. The file's content was not changed. */
+/** Why a file is refused or cannot be used now, and the remedy. */
 export type FileRefusal = {
   readonly reason:
     | "zero_bytes"
@@ -77,7 +77,7 @@ const BUSY_TIMEOUT_MS = 5000;
 /** Maximum size of a file that is checked page by page when it is opened, in bytes; the check takes about 20 ms. */
 const MAX_CHECKED_BYTES = 16 * 1024 * 1024;
 
-/** The result of work on a file, or a refusal that names the disk failure. */
+/** The result of work on a file, or a refusal that names the disk failure. Throws other errors. */
 export function withFileRefusal<Value>(
   path: string,
   options: Pick<OpenOptions, "nativeBinding">,
@@ -92,12 +92,12 @@ export function withFileRefusal<Value>(
   }
 }
 
-/** Whether the log of a database is missing or empty: if its process was killed, commits may be lost. */
+/** Whether a database has no log, or an empty one: if its process was killed, commits may be lost. */
 export function isLogEmpty(path: string): boolean {
   return existsSync(path) && sizeOf(`${path}-wal`) === 0;
 }
 
-/** The last opening that changed a database whose log is empty, "" if none did; undefined if the log has content. */
+/** The last opening that changed a database whose log is empty; "" if none is known, undefined if the log has content. */
 export function openingOfEmptyLog(path: string): string | undefined {
   return sizeOf(`${path}-wal`) === 0 ? (readOpenings(path)?.marks.at(-1) ?? "") : undefined;
 }
@@ -198,14 +198,14 @@ export function inspectFile(path: string, options: OpenOptions): FileRefusal | u
   return inspectHead(path, options.kind) ?? inspectPages(path, options);
 }
 
-/** Checks the content of a file after its head; SQLite also reads the log. */
+/** Checks a file and its log with SQLite: the schema version and, up to `MAX_CHECKED_BYTES`, the pages. */
 export function inspectPages(path: string, options: OpenOptions): FileRefusal | undefined {
   const checksPages = statSync(path).size <= MAX_CHECKED_BYTES;
   const open = (): FileConnection => openToRead(path, options);
   return checkForDamage(path, options.kind, () => inspectContent(path, options, { open, checksPages }));
 }
 
-/** Opens a file with its log for reading; for writing only if a killed process left a transaction that must be undone. */
+/** Opens a file with its log for reading; for writing only if SQLite may have to roll back a journal. */
 export function openToRead(path: string, options: Pick<OpenOptions, "nativeBinding">): FileConnection {
   const readonly = !existsSync(`${path}-journal`);
   return new Database(path, { ...databaseOptions(options), readonly, fileMustExist: true });
@@ -232,7 +232,7 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
   return judgeLog(path, firstBoundVersion(kind)) === "unknown" ? refuseUnknownLog(path) : undefined;
 }
 
-/** Runs a check. SQLite reports failed reads as damage too, so the file is then read without SQLite, and checked again. */
+/** Runs a check. After damage, reads the file without SQLite and checks again, because a failed read looks like damage. */
 export function checkForDamage(
   path: string,
   kind: FileKind,

@@ -26,7 +26,7 @@ type CommitOptions = Partial<FileGuards> & {
 };
 
 /**
- * The change is on disk when the promise settles. The work may run twice, so it must change nothing but the database.
+ * The change is on disk when the promise resolves. The work may run repeatedly, so it must change only the database.
  * `isOftenIdle`: the work often changes nothing; until the first change it then writes nothing to the disk either.
  */
 type Write = <Value>(work: () => Value, options?: WriteOptions) => Promise<Value>;
@@ -125,7 +125,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
   }
 }
 
-/** Runs work in a transaction that is on disk when the call returns. Waits for locks of other processes. */
+/** Runs work in a transaction that is on disk when the call returns. Waits a limited time for locks of other processes. */
 export function createTransactor({
   connection,
   ...files
@@ -159,7 +159,7 @@ function createCommit(statements: Statements, connection: FileConnection, { watc
   };
 }
 
-/** Runs work before the log is bound, so that a start without work writes nothing. Work that changes something runs again. */
+/** Runs work before the log is bound, so that work without changes writes nothing; other work runs again afterwards. */
 function runUnbound<Value>(
   statements: Statements,
   connection: FileConnection,
@@ -269,7 +269,7 @@ function isLocked(error: unknown): boolean {
   return isSqliteError(error) && error.code.startsWith("SQLITE_BUSY");
 }
 
-/** Converts errors of SQLite and Node; other errors (a constraint, a bug) stay unchanged. */
+/** Converts disk failures to `StorageUnavailable`; other errors (a constraint, a bug) stay unchanged. */
 export function toStorageError(error: unknown): unknown {
   const cause = causeOfError(error);
   if (cause === undefined || error instanceof StorageUnavailable) return error;

@@ -29,7 +29,7 @@ const [VERSIONS_OFFSET, WAL_VERSION] = [18, 2];
 /**
  * Opens a database file, creating it if it does not exist and migrating it if it is older (decision 54). Refuses a file
  * that is empty, foreign, damaged, newer or of a development version, without writing to it, and names the disk failure
- * that makes it unusable. A failed operation leaves nothing behind.
+ * that makes it unusable.
  */
 export function openDatabase(path: string, options: OpenOptions): Outcome<FileConnection, FileRefusal> {
   if (path === IN_MEMORY) return accept(openInMemory(options));
@@ -66,8 +66,8 @@ function openCheckedFile(path: string, options: OpenOptions): FileConnection {
 
 /**
  * Creates the file in a temporary folder, and gives it its name when it is complete and on disk, unless another process
- * was faster. So neither a crash nor a failing disk leaves a partial file, and two processes that create it at once end
- * up with one file. Refuses a file that the disk did not store correctly.
+ * was faster. So no crash or failing disk leaves a partial file of this name, and two processes that create it at once
+ * end up with one file. Refuses a file that the disk did not store correctly.
  */
 function createDatabase(path: string, options: OpenOptions): FileRefusal | undefined {
   return withFolderBeside(path, options, (temporaryPath) => {

@@ -20,7 +20,7 @@ export const LOG_OPENINGS_MIGRATION = `
 UPDATE log_mark SET commits = commits;
 `;
 
-/** Gives a new or copied database a mark that no other file has. */
+/** Gives a new or copied database a mark that no other file has; does nothing without the table of the mark. */
 export function renewMark(connection: Database.Database): void {
   if (hasMark(connection))
     connection.exec("UPDATE log_mark SET opening = randomblob(16), before = zeroblob(16)");

@@ -2,7 +2,7 @@ import type { Scheduler } from "./group-commit.ts";
 
 /** A read whose results are cached briefly, by key. */
 type CachedRead<Value> = ((key: string) => Value) & {
-  /** Empties the cache. Must be called after each change of the cached rows. */
+  /** Empties the cache. Must be called with each change of the cached rows. */
   readonly forget: () => void;
 };
 

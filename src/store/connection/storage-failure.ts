@@ -92,7 +92,7 @@ const FAILURES = {
       "the executable can write a part of itself neither into its cache folder nor into a temporary folder",
     next: "name a private folder of this user with XDG_CACHE_HOME",
   },
-  // All other system errors; the sentence names the error.
+  // All other errors of file operations; the sentence names the error.
   file_operation_failed: {
     errors: [],
     sentence: "an operation on a file failed",

@@ -4,7 +4,7 @@ import type { Connection } from "../connection/connection.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
 import { cacheBriefly } from "../connection/remembered.ts";
 
-/** A row exists as long as its fault can apply. Actions have no CHECK, because a new version may add actions. */
+/** `removeEndedFaults` deletes the rows of ended faults. Actions have no CHECK, because a new version may add some. */
 export const FAULTS_DDL = `
 CREATE TABLE faults (
   id            TEXT PRIMARY KEY CHECK (length(id) = 36),

@@ -28,7 +28,7 @@ CREATE TRIGGER admin_acts_are_kept BEFORE DELETE ON admin_acts
   BEGIN SELECT RAISE(ABORT, 'the audit log is immutable'); END;
 `;
 
-/** The audit log of administrators' actions and merchants' requests: append-only. */
+/** The audit log of administrators' actions and merchants' requests: append-only, until an erasure. */
 export function adminActionsTable(connection: Connection) {
   const insert = connection
     .prepare<AdminAction, number>(

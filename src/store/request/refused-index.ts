@@ -15,7 +15,7 @@ const MAX_SEARCHED_LINES = 1000;
 /** The limits of a search for refused requests: only requests after this position, and the maximum number of results. */
 type RefusedQuery = { readonly after: number; readonly limit: number };
 
-/** An index in memory, because reading the whole log takes longer than the rest of a page. Built at the first search. */
+/** An index in memory, built at the first search: reading the whole log takes longer than building the rest of a page. */
 export function createRefusedIndex(
   connection: Connection,
   parse: (line: string) => readonly LoggedRequest[],

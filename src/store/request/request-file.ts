@@ -45,7 +45,7 @@ export function mustBeSetAside({ reason }: Pick<FileRefusal, "reason">): boolean
 
 /**
  * Opens the request log, which is created if it is missing; files left behind by a deleted log are deleted. A file that
- * is damaged or no log is set aside, replacing the file set aside before, and a new log is started (decision 86). A
+ * is damaged or not a log is set aside, replacing the file set aside before, and a new log is started (decision 86). A
  * power failure may lose the newest requests.
  */
 export function openRequestFile(

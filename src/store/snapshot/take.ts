@@ -44,7 +44,7 @@ export function createSnapshotTaker({ connection, nativeBinding, pause }: Snapsh
 
     /**
      * Writes the rows as they are at the call, a few at a time, in a transaction that sees one state. Rejects if the
-     * state is closed before the snapshot is complete.
+     * state is closed before all rows are copied.
      */
     write: async (plan: SnapshotPlan, path: string): Promise<void> => {
       // This connection can write: if the state is closed meanwhile, it copies the log into the file.

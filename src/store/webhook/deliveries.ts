@@ -117,7 +117,7 @@ export function deliveriesTable(connection: Connection) {
 
     stateOf: (id: string): Delivery["state"] | undefined => sql.selectState.get(id),
 
-    /** The next deliveries to an endpoint, due or not: one for each checkout, unless one is in flight (decision 93). */
+    /** At most `limit` next deliveries, due or not: one for each queue without a delivery in flight (decision 93). */
     next: (endpointId: string, limit = 1): NextDelivery[] =>
       queues.heads(endpointId, limit).flatMap((position) => sql.selectNext.all(position).map(fromNextRow)),
 

@@ -24,7 +24,7 @@ export type RecordedAttemptResult = Pick<
   "milliseconds" | "address" | "status" | "error" | "answer" | "nextAt" | "facts"
 > & { readonly finishedAt: number };
 
-/** An endpoint's last answer to a delivery for a checkout, and the state of that delivery. */
+/** The last finished attempt for a checkout at an endpoint, with the state of its delivery. */
 export type LastAnswer = Pick<DeliveryAttempt, "status" | "error"> & {
   readonly checkoutId: string;
   readonly endpointId: string;
@@ -147,7 +147,7 @@ export function deliveryAttemptsTable(connection: Connection) {
   );
 
   return {
-    /** The last answers for checkouts, read in one statement; checkouts without an answer are missing. */
+    /** The `LastAnswer`s of checkouts, read in one statement; checkouts without a finished attempt are missing. */
     lastAnswers: (checkoutIds: readonly string[]): ReadonlyMap<string, readonly LastAnswer[]> => {
       const answers = new Map<string, LastAnswer>();
       for (const answer of selectLastAnswers.all(JSON.stringify(checkoutIds))) {

@@ -8,7 +8,7 @@ export type EndpointHealth = ReturnType<ReturnType<typeof deliveryHealth>["healt
 
 /** Maximum number of failed deliveries that are examined for an endpoint. */
 const MAX_FAILED_EXAMINED = 10_000;
-/** Maximum number of attempted deliveries in each state that determine an endpoint's health. */
+/** Maximum number of deliveries in each state that determine an endpoint's health. */
 const MAX_HEALTH_EXAMINED = 100;
 /** The sums of answers; the sum of no rows is null. */
 type AnswerCounts = Readonly<
@@ -30,7 +30,7 @@ export function deliveryHealth(connection: Connection) {
     failedEventIds: (filter: FailedDeliveryFilter): string[] =>
       selectFailed.all({ ...filter, maxRows: MAX_FAILED_EXAMINED }),
 
-    /** The health, from the newest 100 attempted deliveries in each state; due deliveries are counted up to 100. */
+    /** The health, from the newest 100 deliveries in each state (due: only attempted ones); at most 100 due are counted. */
     health: (endpointId: string, since: number) => {
       const bindings = { endpointId, since, maxRows: MAX_HEALTH_EXAMINED };
       const answers = DELIVERY_STATES.flatMap((state) =>

@@ -106,7 +106,7 @@ export function deliveryQueues(connection: Connection) {
     return queuedRows.some(({ isInFlight }) => isInFlight === 1) ? undefined : firstOf(queuedRows)?.position;
   };
   return {
-    /** The heads of queues without a delivery in flight, soonest first, due or not. */
+    /** The heads of at most `limit` queues without a delivery in flight, soonest first, due or not. */
     heads: (endpointId: string, limit: number): readonly number[] => {
       const heads: number[] = [];
       const headsByQueue = new Map<string, number | undefined>();

@@ -58,7 +58,7 @@ export function signingSecretsTable(connection: Connection, scheduler: Scheduler
       insert.run({ ...secret, ...facts });
     },
 
-    /** The newest active secret of a store. */
+    /** The newest active secret of the store itself. */
     currentSecret,
 
     /** All secrets of an endpoint, newest first; none if it signs with its store's secret. */

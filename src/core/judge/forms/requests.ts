@@ -80,7 +80,7 @@ type DrillEvents = {
   readonly order: OrderEvent | null;
 };
 
-/** The request of a form, with the id of its event. Throws for a form of an order if there is no order. */
+/** The request of a form, with the id of its event. Throws if there is no such event (`eventOfForm`). */
 export function buildDrillRequest(
   form: Mutations,
   events: DrillEvents,
@@ -185,7 +185,7 @@ function secretsOf(
   return [secretKind({ url, storeId: own.storeId, eventId, header })].flat();
 }
 
-/** The event of a form. Throws for a form of an order if there is no order. */
+/** The event of a form. Throws if the form needs an order or an accepted event that is missing. */
 export function eventOfForm({ event: eventKind, acceptedType }: Mutations, events: DrillEvents): OrderEvent {
   const { own, first, order } = events;
   if (acceptedType !== undefined) {

@@ -1,5 +1,5 @@
 // The record of a drill, which `checklist run` makes (cli/judge/). The sandbox's part of a drill:
-// sandbox/readiness/open-lease.ts, drills.ts; its own requests: `isDrillRequest` in sandbox/api/caller.ts.
+// sandbox/readiness/open-lease.ts, drills.ts; the drill's own requests: `isDrillRequest` in sandbox/api/caller.ts.
 import { hash } from "node:crypto";
 import type { Words } from "../../language.ts";
 import type { Endpoint } from "../../webhook/endpoint.ts";

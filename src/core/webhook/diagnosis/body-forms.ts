@@ -314,7 +314,7 @@ function isJsonText(bytes: Uint8Array): boolean {
   return isRecord(parseJson(Buffer.from(bytes).toString("utf8")));
 }
 
-/** Whether bytes are UTF-8 without zero bytes. */
+/** Whether bytes are UTF-8 without NUL characters. */
 function isText(bytes: Buffer): boolean {
   return !bytes.includes(0) && Buffer.from(bytes.toString("utf8"), "utf8").equals(bytes);
 }

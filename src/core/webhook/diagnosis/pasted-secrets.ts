@@ -33,7 +33,7 @@ export function pastedForms(secret: string): readonly VariantRow<string>[] {
 const TOKEN_PATTERN = /whsec_[A-Za-z0-9_-]+/g;
 
 function removeInvisible(text: string): string {
-  // Byte order marks, soft hyphens, zero-width and replacement characters, and zero bytes.
+  // Byte order marks, soft hyphens, zero-width and replacement characters, and NUL characters.
   return text.replaceAll(/[\0\u00ad\u200b-\u200f\u2060\ufeff\ufffd]/g, "");
 }
 

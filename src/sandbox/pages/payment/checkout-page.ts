@@ -159,7 +159,7 @@ function returnLink(
   return html`<a class="${style}" href="${returnAddress(returnOrigin, checkout)}">${label}</a>`;
 }
 
-/** The element that redirects without a click; none if the customer stays, or opens the page later. Needs scripts. */
+/** The element that redirects a customer who has just paid; none without a return origin, or if the customer stays. */
 function redirectElement({ view, isStaying }: PageContext): Html {
   const { checkout, returnOrigin, names, now } = view;
   const time = paidAt(view);

@@ -92,7 +92,7 @@ function pageRoute(path: string, show: PageRenderer): AreaRoute<PagesContext> {
 
 type ActionReader = (form: ReadonlyMap<string, string>, call: AreaRequest) => Outcome<PayerAction>;
 
-/** The route of a form. Every form is answered with a redirect, so that reload and back never send it again. */
+/** The route of a form. A result or a `state_conflict` is answered with a redirect, so that a reload sends no form. */
 function formRoute(path: string, readAction: ActionReader): AreaRoute<PagesContext> {
   return payerRoute("POST", path, async (context, call) => {
     const fields = readOwnForm(context, call);

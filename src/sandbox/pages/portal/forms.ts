@@ -18,7 +18,7 @@ export function listUrl(
   return storePath(view, query.size === 0 ? path : `${path}?${query.toString()}`);
 }
 
-/** A link to another page; in a saved page, which has no links, only its text. */
+/** A link to another page; in a saved page only its text. */
 export function linkUnlessSaved({ isSaved }: Pick<View, "isSaved">, address: string, text: Text): Html {
   return isSaved === true ? html`${text}` : html`<a href="${address}">${text}</a>`;
 }

@@ -50,7 +50,7 @@ export function statusBadge(status: Status): Html {
   return html`<span class="badge ${status}">${COMMON_TEXTS.statuses[status]}</span>`;
 }
 
-/** A badge with the status of an HTTP answer; `status` is null if there was no answer. */
+/** A badge with the status of an HTTP answer; `status` is null or 0 if there was no answer. */
 export function answerBadge(status: number | null): Html {
   const kind = status === null || status === 0 ? "none" : `s${Math.floor(status / 100)}xx`;
   const text = status === null || status === 0 ? COMMON_TEXTS.noAnswer : String(status);

@@ -138,8 +138,8 @@ type Action<Name extends OperationName> = {
   readonly nextAddress?: (view: View, answer: AnswerOf<Name>, context: PortalContext) => string;
   /** The address to show after 2 s while the action continues. Default: the browser waits for the end of the action. */
   readonly waitingAddress?: (view: View, context: PortalContext) => string;
-  /** A secret that the next page may show once, as `view.oneTimeValue`. Default: none. */
-  readonly secretOf?: (answer: AnswerOf<Name>) => string;
+  /** A text that the next page shows once, as `view.oneTimeValue`. Default: none. */
+  readonly oneTimeValueOf?: (answer: AnswerOf<Name>) => string;
   /** The notice at the top of the next page. Default: none. */
   readonly notice?: (answer: AnswerOf<Name>, scope: ActionContext) => Notice | Promise<Notice>;
 } & FormPage;
@@ -170,7 +170,7 @@ type FormPage = {
 
 /** Runs an operation of the control API, and redirects the browser (decision 99). */
 export function actionRoute<Name extends OperationName>(path: string, action: Action<Name>): PortalRoute {
-  const { operation, read, parse, nextAddress, waitingAddress, secretOf, notice } = action;
+  const { operation, read, parse, nextAddress, waitingAddress, oneTimeValueOf, notice } = action;
   const { entersStore, minRole } = CONTROL_OPERATIONS[operation];
   const [, , , listPath = ""] = path.split("/");
   const { addressOf = (view: StoreAndId) => storePath(view, `/${listPath}`) } = action;
@@ -195,7 +195,7 @@ export function actionRoute<Name extends OperationName>(path: string, action: Ac
       const nextNotice = await notice?.(outcome.value, { context, view });
       return accept(
         addTickets(context, call, address, {
-          shown: secretOf?.(outcome.value),
+          shown: oneTimeValueOf?.(outcome.value),
           said: nextNotice && JSON.stringify(nextNotice),
         }),
       );
@@ -314,7 +314,7 @@ async function showRefusedForm(
   const { title, main } = content.value;
   const { status } = ERRORS[refusal.code];
   const hasForm = String(main(view.language)).includes(REFUSED_MARK);
-  // Only a conflict removes a form from its page; after any other refusal, no page contains the form.
+  // Only a conflict removes a form from its page; a form that is missing after another refusal is on no page.
   if (!hasForm && status !== CONFLICT) return { ok: false, refusal };
   const notice: Notice = { words: wordsOf(refusal), tone: "bad" };
   const markup = framePage(context, hasForm ? view : { ...view, notice }, { title, main });
@@ -324,7 +324,7 @@ async function showRefusedForm(
   });
 }
 
-/** The form's field that a refusal is about; empty if it is not about a field. */
+/** The form's field that a refusal is about, otherwise the form's `field`; empty for the whole form. */
 function fieldOf(
   { field: fieldName = "" }: Refusal,
   { field: fallback = "", names = {} }: FormPage,
@@ -335,7 +335,7 @@ function fieldOf(
   return name !== "" && (fields.has(name) || wireName in names) ? name : fallback;
 }
 
-/** Runs an action once for each shown page, so that a double click has no second effect. A program's form always runs. */
+/** Runs a form once for each shown page, so that a double click has no second effect. A program's form always runs. */
 function runOnce(
   { portal }: PortalContext,
   { caller, path }: AreaRequest<Viewer>,
@@ -357,7 +357,7 @@ export function runAsViewer<Name extends OperationName>(
   return runOperation(context, operation, { storeId, id, requestId: call.requestId, caller, body });
 }
 
-/** The fields of a form sent by this viewer's own page. Refuses all other forms with `origin_not_allowed`. */
+/** The fields of a form sent by this viewer's own page. Refuses forms of other pages with `origin_not_allowed`. */
 export function requireOwnForm(context: PortalContext, call: AreaRequest<Viewer>): Outcome<Fields> {
   const origin = requireOwnPage(call.request, context.portal.origin);
   if (!origin.ok) return origin;

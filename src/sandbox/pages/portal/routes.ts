@@ -96,10 +96,13 @@ const STORE_ROUTES: readonly PortalRoute[] = [
     return accept(redirectTo(call, isFirst ? connectPath : storePath(view, "/overview")));
   }),
   pageRoute({ path: `${STORE_PATH}/connect`, minRole: "store" }, showOperation("storeSummary", connectPage)),
-  actionRoute(`${STORE_PATH}/connect/key`, { operation: "createKey", secretOf: ({ apiKey }) => apiKey }),
+  actionRoute(`${STORE_PATH}/connect/key`, {
+    operation: "createKey",
+    oneTimeValueOf: ({ apiKey }) => apiKey,
+  }),
   actionRoute(`${STORE_PATH}/connect/secret`, {
     operation: "storeAccess",
-    secretOf: ({ signingSecret }) => signingSecret,
+    oneTimeValueOf: ({ signingSecret }) => signingSecret,
   }),
   pageRoute({ path: `${STORE_PATH}/catalog`, minRole: "viewer" }, SHOW_CATALOG),
   actionRoute(`${STORE_PATH}/catalog`, {
@@ -119,7 +122,7 @@ const STORE_ROUTES: readonly PortalRoute[] = [
   actionRoute(`${STORE_PATH}/keys`, {
     operation: "createKey",
     read: parseKeyForm,
-    secretOf: ({ apiKey }) => apiKey,
+    oneTimeValueOf: ({ apiKey }) => apiKey,
     page: SHOW_KEYS,
     field: "scopes",
   }),
@@ -172,7 +175,7 @@ const STORE_ROUTES: readonly PortalRoute[] = [
     operation: "createStore",
     read: (fields) => filledFields(fields, ["name", "merchant"]),
     nextAddress: (_view, store) => storePath(store, "/connect"),
-    secretOf: ({ apiKey }) => apiKey,
+    oneTimeValueOf: ({ apiKey }) => apiKey,
     notice: ({ name }) => goodNotice(NOTICE_TEXTS.storeCreated(displayStoreName(name))),
     page: storesPage,
     field: "name",
@@ -259,7 +262,7 @@ const WEBHOOK_ROUTES: readonly PortalRoute[] = [
     operation: "addEndpoint",
     read: parseEndpointForm,
     nextAddress: (view, { id }) => endpointPath(view, id),
-    secretOf: ({ signingSecret }) => signingSecret,
+    oneTimeValueOf: ({ signingSecret }) => signingSecret,
     notice: addedNotice,
     page: webhooksPage,
     field: "url",
@@ -284,13 +287,13 @@ const WEBHOOK_ROUTES: readonly PortalRoute[] = [
   }),
   actionRoute(`${ENDPOINT_ROUTE}/secret`, {
     operation: "showSecret",
-    secretOf: ({ inForce }) => inForce.join(" "),
+    oneTimeValueOf: ({ inForce }) => inForce.join(" "),
     addressOf: ON_ENDPOINT_PAGE.addressOf,
   }),
   actionRoute(`${ENDPOINT_ROUTE}/rotate`, {
     operation: "rotateSecret",
     read: (fields) => ({ overlap_ms: Number(fields.get("overlap_ms") ?? "") }),
-    secretOf: ({ inForce: [newestSecret = ""] }) => newestSecret,
+    oneTimeValueOf: ({ inForce: [newestSecret = ""] }) => newestSecret,
     ...ON_ENDPOINT_PAGE,
   }),
   actionRoute(`${STORE_PATH}/webhooks/events/{id}/replay`, {
@@ -306,7 +309,7 @@ const WEBHOOK_ROUTES: readonly PortalRoute[] = [
   actionRoute(`${STORE_PATH}/webhooks/deliveries/replay`, {
     operation: "replayFailed",
     read: (fields) => ({ since: fields.get("since") }),
-    secretOf: ({ replayed, retried, more }) => `${replayed + retried}${more ? "+" : ""}`,
+    oneTimeValueOf: ({ replayed, retried, more }) => `${replayed + retried}${more ? "+" : ""}`,
     page: webhooksPage,
   }),
   actionRoute(`${STORE_PATH}/webhooks/deliveries/retry`, {

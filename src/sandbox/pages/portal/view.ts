@@ -33,10 +33,10 @@ export type View = {
   /** The id in the path; empty if the path has none. */
   readonly id: string;
   readonly query: URLSearchParams;
-  /** The token of this viewer's forms, with the number of the page: a second form with that number is a double click. */
+  /** The token of this viewer's forms, with the number of the page, by which a double click is recognised. */
   readonly formToken: string;
   readonly may: PermissionCheck;
-  /** A value from the last action that is shown once: a new key, or a revealed secret. It is gone after a reload. */
+  /** A text from the last action that is shown once: keys or secrets, or the number of replays. Gone after a reload. */
   readonly oneTimeValue: string | undefined;
   /** The notice of the last action, shown once at the top of the page. */
   readonly notice?: Notice | undefined;

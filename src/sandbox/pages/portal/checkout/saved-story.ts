@@ -12,7 +12,7 @@ import { viewOf, type PortalContext, type Viewer } from "../view.ts";
 import { showCheckout } from "./checkout-page.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
-/** Renders the page of a checkout as a file, without scripts, forms, links or secrets. */
+/** Renders the page of a checkout as a file, without scripts, forms, links to other pages, or secrets. */
 export async function saveStory(
   context: OperationContext,
   { storeId, id, language }: SavedStory,

@@ -37,7 +37,7 @@ type StoryIndex = {
   readonly firstPositions: ReadonlyMap<string, number>;
 };
 
-/** The story, in the lines of `checkout explain`; the page shows only the last. Each line has an address. */
+/** The story, in the lines of `checkout explain`; only the last, unless the page is saved. Each line has an address. */
 export function timeline(
   context: OperationContext,
   view: PartView,

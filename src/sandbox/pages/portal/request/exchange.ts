@@ -11,7 +11,7 @@ import { sentText, commandLine, table } from "../parts.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
 
-/** A request with its answer. Only refused requests are logged with their bytes; others are rebuilt from `checkout`. */
+/** A request with its answer. Only refused requests are logged with their bytes; others are rebuilt if possible. */
 export function requestDetails(request: StoryRequest, checkout?: Checkout): Html {
   const { method, path, refused } = request;
   const line = `${method} ${path}`;
@@ -81,7 +81,7 @@ function curlPart({ method, path, refused }: StoryRequest, repetition: RequestPa
   );
 }
 
-/** The answer, as it was stored with the request's key, or reconstructed. */
+/** The answer, as it was stored with the request's key; reconstructed for a refusal; nothing if it is unknown. */
 function answerPart({ requestId, status, code, refused, answer }: StoryRequest): Html {
   if (status === 0) return html`<p class="hint">${REQUEST_TEXTS.notAnswered}</p>`;
   const body =

@@ -82,7 +82,7 @@ function requestRow(context: PortalContext, view: View, request: LoggedRequest):
   ];
 }
 
-/** The link of an order: to its newest checkout or, if it has none, to its requests. */
+/** The link of an order: to its newest checkout, otherwise to its requests unless the page shows them. */
 function orderLink({ store }: PortalContext, view: View, orderId: string): Html {
   const [checkout] = store.checkouts.ofOrder({ storeId: view.storeId, orderId, limit: 1 });
   if (checkout !== undefined)

@@ -128,7 +128,7 @@ function preferencesRoute(role: PortalRole): PortalRoute {
   });
 }
 
-/** A form about the session itself, which every session may send. */
+/** A form about the session itself, which every session of the role may send. */
 function ownFormRoute(
   role: PortalRole,
   name: string,

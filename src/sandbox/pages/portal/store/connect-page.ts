@@ -25,7 +25,7 @@ export function connectPage(
   return { title, main, liveTopic: "store" };
 }
 
-/** A secret that was revealed by a click; after a reload it is gone. */
+/** A new key or a revealed secret, shown once: after a reload it is gone. */
 export function revealedSecret({ oneTimeValue: secret }: View): Html {
   if (secret === undefined) return html``;
   const isKey = secret.startsWith("svc_");

@@ -67,7 +67,7 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
   return section(TEXTS.failing, list);
 }
 
-/** The newest finished attempt to an endpoint, among its newest due and failed deliveries. */
+/** The newest of the last attempts of an endpoint's newest due and failed deliveries, without attempts in flight. */
 function lastAttempt({ store }: PortalContext, { id, storeId }: Endpoint): StoryAttempt | undefined {
   const attempts = (["due", "failed"] as const)
     .flatMap((state) => store.deliveries.list({ storeId, endpointId: id, state, limit: MAX_ROWS }))

@@ -113,7 +113,7 @@ function formWithName(
   });
 }
 
-/** Parses the store of a form. Refuses with `invalid_parameter` if the user did not type the store's name. */
+/** Parses the store of a form. Refuses with `invalid_parameter` if the user did not type a known store's name. */
 export function parseStoreConfirmation(
   fields: ReadonlyMap<string, string>,
   { context, storeId }: { readonly context: PortalContext; readonly storeId: string },

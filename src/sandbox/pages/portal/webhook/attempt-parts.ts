@@ -93,7 +93,7 @@ function fillInIds(line: string, { endpointId, eventId }: Pick<Delivery, "endpoi
   return line.replace("<endpoint_id>", endpointId).replace("<event_id>", eventId);
 }
 
-/** The command that checks the signature in a terminal, as of the time of the attempt. */
+/** The command that checks the signature of the event's body, as of the time of the attempt; nothing for other bodies. */
 function verifyCommand(
   { eventId }: AttemptedDelivery,
   { headers, signing }: SentAttempt,
