@@ -344,9 +344,7 @@ async function failureAnswer(
   }
 }
 
-/**
- * Refuses unreadable requests; a browser gets the same page at all `/portal` and `/pay` paths, to hide the portal's.
- */
+/** Refuses unreadable requests; a browser gets the same page at all `/portal` and `/pay` paths, to hide the portal's. */
 function refuseUnread(
   context: AreasContext,
   { rawHeaders = [], ...requestFields }: UnreadableRequest,

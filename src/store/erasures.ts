@@ -54,9 +54,7 @@ export const HISTORY_STEPS: readonly (readonly string[])[] = [
   ...["drills", "waivers", "explorations", "admin_acts"].map((table) => [deleteRows(table)]),
 ];
 
-/**
- * `replace`: deletes all but tokens and the keys of drills, which stay valid, before the caller writes the store anew.
- */
+/** `replace`: deletes all but tokens and the keys of drills, which stay valid, before the caller writes the store anew. */
 type ErasureEnd = Erasure["kind"] | "replace";
 
 /** Tokens are deleted with the store, but not when a snapshot replaces the store, because no snapshot has them. */

@@ -12,8 +12,8 @@ const DEFAULT_AMOUNT_MINOR = 1000;
 type TestOrder = Pick<Checkout, "id" | "orderId" | "status">;
 
 /**
- * Creates an order for a user who has no application. Refuses with `state_conflict` if no payment method or no currency
- * is active, and like v1 an unknown price, or an amount together with a price.
+ * Creates an order for a user who has no application. Without a price, refuses with `state_conflict` if no payment
+ * method or no currency is active; like v1, refuses an unknown price, and an amount together with a price.
  */
 export async function createTestOrder(
   context: ServiceContext,

@@ -33,9 +33,7 @@ export type OperationContext = ClockContext &
     /** Why no store of the folder delivers events (decision 71); undefined if the folder has no hold. */
     readonly folderHold: Hold | undefined;
     readonly description: ProcessDescription;
-    /**
-     * Renders the page of a checkout as an HTML file; the first call loads the pages. Refuses with `session_not_found`.
-     */
+    /** Renders a checkout's page as an HTML file; the first call loads the pages. Refuses with `session_not_found`. */
     readonly saveStory: (page: SavedStory) => Promise<Outcome<string>>;
     /** The secrets of this sandbox that can have any form, so they are redacted by their value. */
     readonly secrets: readonly string[];

@@ -211,9 +211,7 @@ async function explainCheckoutById({ context, storeId, id }: ExplainQuery): Prom
 
 type CheckoutFacts = Pick<CheckoutView, "checkout" | "attempts" | "lateResults" | "now">;
 
-/**
- * A checkout's story, with the order's requests until the next checkout; a first checkout also has earlier requests.
- */
+/** A checkout's story: its retrieves, and the order's requests until the next checkout (the first: also earlier ones). */
 export function readStory(context: ExplainContext, facts: CheckoutFacts) {
   const { store } = context;
   const { checkout } = facts;

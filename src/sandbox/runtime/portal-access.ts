@@ -204,7 +204,7 @@ function createActions() {
   return {
     /** Numbers a page when it is shown, so that a second submission of its form is recognised. */
     numberPage: (): string => String((pageCount += 1)),
-    /** Runs an action, once for each page: a second submission is a double click, unless the first was refused. */
+    /** Runs an action, once for each page: a second submission is a double click, unless the first failed. */
     actOnce: async (
       { id }: PortalSession,
       formKey: string,

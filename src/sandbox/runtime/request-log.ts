@@ -181,8 +181,8 @@ function createLogFile({ open, maxRequests, report }: RequestLogOptions) {
     return isSetAside;
   };
   /**
-   * Runs work on the file, and if the file is damaged, once more on a new file. Undefined if there is no usable file,
-   * or if the work failed, which is reported.
+   * Runs work on the file, and if the file is damaged or replaced, once more on a new file. Undefined if there is no
+   * usable file, or if the work failed, which is reported.
    */
   const useFile = <Value>(work: (requests: RequestFile) => Value, isNew = false): Value | undefined => {
     try {

@@ -18,7 +18,7 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
     wakeStores: (storeIds: readonly string[]): void => {
       for (const storeId of storeIds) for (const { id } of store.endpoints.of(storeId)) wake(id);
     },
-    /** Sends due deliveries for at most `budgetMs`, and returns their attempts in the order in which they started. */
+    /** Sends due deliveries for at most `budgetMs`, and returns the finished attempts in the order of their starts. */
     drain: async (storeId: string, budgetMs: number): Promise<readonly FinishedAttemptEntry[]> => {
       const expectedCounts = countDueByEndpoint(context, storeId);
       if (expectedCounts.size === 0 || context.holdOf(storeId) !== undefined) return [];

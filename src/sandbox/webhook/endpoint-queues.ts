@@ -39,7 +39,7 @@ const MAX_QUIET_ITERATIONS = 50;
 
 /**
  * A queue of deliveries for each endpoint, which wakes separately and delays no other queue. Attempts in flight are
- * rows; only their number, and the results that are not recorded yet, are in memory.
+ * rows; only their order, and the results that are not recorded yet, are in memory.
  */
 export function createEndpointQueues(
   context: DispatchContext,

@@ -31,8 +31,8 @@ export function createRelay(
   const lastFetches = new Map<string, { readonly url: string; readonly at: number }>();
   return {
     /**
-     * Holds a request until its listener has answered; without an answer in time the result is `timeout`. Holds nothing
-     * for a listener that has stopped fetching, such as on a sleeping laptop: the result is `unreachable`.
+     * Holds a request until its listener has answered or is lost; without an answer in time the result is `timeout`.
+     * Holds nothing for a listener that has stopped fetching, such as on a sleeping laptop: the result is `unreachable`.
      */
     send: async (request: RelayedRequest, timeoutMs: number): Promise<OutboundResult> => {
       const entry = lastFetches.get(request.storeId);

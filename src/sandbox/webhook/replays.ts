@@ -85,9 +85,7 @@ export function replayFailed(
   });
 }
 
-/**
- * Retries waiting deliveries. Refuses with `not_found`, and a hold or an endpoint not enabled with `state_conflict`.
- */
+/** Retries waiting deliveries. Refuses with `not_found`; a hold, or a named endpoint not enabled, with `state_conflict`. */
 export function retryDeliveries(
   context: RetriesContext,
   storeId: string,

@@ -41,7 +41,7 @@ const MAX_COPY_ATTEMPTS = 20;
 
 /**
  * Checks a copy, because even a read-only connection creates and changes files next to it; refusals name the original.
- * Undefined if there is no file.
+ * Undefined if there is neither a file nor its log.
  */
 export function checkDatabase(
   path: string,

@@ -55,7 +55,7 @@ type Result =
 
 /**
  * Group commit (decision 55): writes that arrive while the loop is busy share one `BEGIN IMMEDIATE … COMMIT`, and
- * callers are answered only after the commit has returned. Work that throws is rolled back alone: the batch then runs
+ * callers get their values only after the commit has returned. Work that throws is rolled back alone: the batch then runs
  * again with a savepoint around each job, which costs two statements per job and is therefore not the default.
  */
 export function createGroupCommit(connection: FileConnection, scheduler: Scheduler & CommitOptions): Write {

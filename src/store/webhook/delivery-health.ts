@@ -59,7 +59,7 @@ const ANSWER_SUMS = `sum(status BETWEEN 200 AND 299) AS taken, sum(status BETWEE
   sum(status BETWEEN 400 AND 499) AS refused, sum(status NOT BETWEEN 200 AND 499) AS broken,
   sum(error IS NOT NULL) AS unanswered`;
 
-/** Each statement names the index that it uses. */
+/** Each statement names the index of deliveries that it uses. */
 function prepare(connection: Connection) {
   return {
     selectAnswers: connection.prepare<HealthQuery, AnswerCounts>(

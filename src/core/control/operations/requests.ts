@@ -46,7 +46,7 @@ export const requestOperations = {
         limit: z.optional(wholeNumberInQuery(1, MAX_PAGE_LENGTH)),
         waitMs: z.optional(wholeNumberInQuery(0, MAX_REQUEST_WAIT_MS)),
       }),
-    /** `position`: the number of the newest request read. `failure`: why the log is not written, and the remedy. */
+    /** `position`: the number of the newest request read. `failure`: why the log cannot be written, and the remedy. */
     answer: () =>
       z.object({
         storeId: z.uuid(),

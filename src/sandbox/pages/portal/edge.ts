@@ -12,7 +12,7 @@ import type { PortalContext } from "./view.ts";
 
 /**
  * Replaces the secret path of a request with `/portal`, the path in all pages, and translates the answer back (decision
- * 99). A request without the secret path gets a page that says nothing about the sandbox.
+ * 99). If there is a portal, a request without the secret path gets a page that says nothing about the sandbox.
  */
 export async function translatePortalPath(
   { portal, world }: Pick<PortalContext, "portal" | "world">,

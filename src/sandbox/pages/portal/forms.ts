@@ -80,9 +80,7 @@ export function testOrderForm(view: View): Html {
 
 export type Confirmation = readonly [title: Text, question: Text, button: Text];
 
-/**
- * A collapsed form with a question about its effect, open if it was refused; nothing if the action is not permitted.
- */
+/** A collapsed form with a question about its effect, open if it was refused; nothing if the action is not permitted. */
 export function formWithConfirmation(
   view: FormView,
   [title, question, label]: Confirmation,
