@@ -122,7 +122,7 @@ function isOurEvent(delivery: Readonly<Record<string, unknown>>): boolean {
   );
 }
 
-/** Whether a value has all fields of `checks` that may not be missing, and no other fields. */
+/** Whether a value has each field of `checks` that may not be missing, and no field that is not in `checks`. */
 function hasFields(
   value: Readonly<Record<string, unknown>>,
   checks: Readonly<Record<string, Check>>,

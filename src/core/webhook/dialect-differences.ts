@@ -51,7 +51,7 @@ export function differencesText(
   return decisions.flatMap((decision) => differencesOn(dialect, decision)).join(SEPARATOR);
 }
 
-/** Our names in a text of `differencesText`, each with the name that the service sends in its place. */
+/** The names in a text of `differencesText` in whose place the service sends another name, with that name. */
 export function sentNamesIn(text: string): ReadonlyMap<string, string> {
   const pairs = text.split(SEPARATOR).map((pair) => pair.split(ARROW));
   return new Map(
