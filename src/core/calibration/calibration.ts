@@ -161,7 +161,7 @@ function displayAnswer(
   return { status, headers: Object.fromEntries(shownHeaders), body: normalizeValue(run, body) };
 }
 
-/** The request that reached the receiver, or the retrieve of the paid order. */
+/** The request that reached the receiver, or the retrieve of the paid order, with the answer; null without evidence. */
 function displayEvidence(
   { run, order }: { readonly run: CalibrationRun; readonly order: PaidOrder },
   evidence: PaymentVerdict["evidence"],

@@ -99,7 +99,7 @@ const SIGNATURE_PATTERNS: Readonly<Record<SignatureForm, RegExp>> = {
   "t=timestamp,v1=hex": /^t=\d+,v1=[\da-f]{64}/,
 };
 
-/** Header names that differ from the sandbox's, found by the form of their values. */
+/** The header names and signature form that differ from the sandbox's, found by the form of values, and the event id. */
 function observedHeaders({ rawHeaders }: ReceivedRequest) {
   const pairs = headerPairs(rawHeaders);
   const formOf = (value: string): SignatureForm | undefined =>

@@ -123,7 +123,7 @@ export function pendingAttempts(
   });
 }
 
-/** Whether the next attempt has a known time: not if a delivery waits for earlier events of its checkout. */
+/** Whether a delivery waits only for a time: for a retry, or for a first attempt that a fault delays. */
 function isPending(delivery: StoryDelivery): boolean {
   const { state, isHeld, hold, attempts } = delivery;
   const hasTime = attempts.length > 0 || holdingFault(delivery) !== undefined;
@@ -221,7 +221,7 @@ function stateText(delivery: StoryDelivery, { now, say, holders }: LineContext):
   return say(cause === null ? EXPLAIN_SENTENCES.after(type) : EXPLAIN_SENTENCES.behind(type, cause));
 }
 
-/** The beginning of the last answer and the likely cause, after a failure. */
+/** After a failure or a doubtful success: the beginning of an unsuccessful answer, and the cause unless it is a fault. */
 function reasonParts({ attempts }: StoryDelivery, { say }: LineContext): readonly LinePart[] {
   const attempt = attempts.at(-1);
   const cause = attempt && causeText(attempt, say);

@@ -67,7 +67,7 @@ export function explainRequest(
 const PRICE_CHECK = { field: "price_id", rule: 10, decision: 7 } as const;
 const FAULTS_DECISION = 94;
 
-/** Explains a request to which a fault was applied, so that the client did not get the right answer. */
+/** Explains a request to which a fault was applied. */
 function explainFault(
   { refused, code }: LoggedRequest,
   fault: AppliedFault,

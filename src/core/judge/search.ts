@@ -55,7 +55,7 @@ export type KnownRun = {
 /** Maximum number of similar requests or deliveries to which faults are applied: a client that polls sends hundreds. */
 const MAX_SIMILAR_PLACES = 3;
 
-/** The places of a run: its requests in order, then its deliveries in order, then the payment page. */
+/** The places of a run, some of many alike: its requests in order, then its deliveries in order, then the payment page. */
 export function placesOf({
   requests,
   deliveries,
@@ -86,7 +86,7 @@ type Extension = { readonly schedule: Schedule; readonly place: StepPlace };
 /** The kills at places of each kind; none if the application has no separate process. */
 export type KillsByPlace = { readonly request: readonly Kill[]; readonly delivery: readonly Kill[] };
 
-/** The schedules that add one step to a schedule: each fault at each place, and each other outcome of the payer. */
+/** The schedules that add one step to a schedule: each fault at each place without one, and other outcomes. */
 function extensionsOf({ schedule, places }: KnownRun, kills: KillsByPlace): readonly Extension[] {
   const { faults, payer } = schedule;
   const faultyPlaces = new Set(faults.map(({ match = {} }) => JSON.stringify(match)));

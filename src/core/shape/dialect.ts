@@ -36,7 +36,7 @@ export function refusalIn(
   return { code: errorNames?.code ?? code, status: sessionStatus ?? errorNames?.status ?? status };
 }
 
-/** The body of a create without the form that does not count; undefined if both forms are refused. */
+/** The body of a create without the form that does not count; undefined if both are refused, or if it is no object. */
 export function dropOtherForm(dialect: Dialect | undefined, body: unknown): unknown {
   const winningForm = dialect?.both_forms ?? "refuse";
   if (winningForm === "refuse" || !isRecord(body)) return undefined;

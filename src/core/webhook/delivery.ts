@@ -96,7 +96,7 @@ type FinishedAttempt = {
   readonly now: number;
 };
 
-/** Only the number of attempts counts, even if the schedule became shorter meanwhile (decision 13). */
+/** Of earlier attempts only the number counts, even if the schedule became shorter meanwhile (decision 13). */
 export function decideAfterAttempt(
   result: DeliveryAttemptResult,
   { tries, schedule, jitter, now }: FinishedAttempt,

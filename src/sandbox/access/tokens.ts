@@ -59,7 +59,7 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
         return insert({ ...tokenFields, expiresAt: now + (sessionMs ?? 0) }, secret);
       });
     },
-    /** The caller with a valid token or session; undefined for every other secret. Records the use. */
+    /** The caller with a valid token or session; undefined for any other secret. Records a use, one a minute. */
     identify: (kind: "token" | "session", secret: string): LimitedCaller | undefined => {
       const [entry, now] = [tokens.byHash(hashKey(secret)), world.now()];
       if (entry?.kind !== kind || !isActive(entry, now)) return undefined;

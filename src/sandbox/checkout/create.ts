@@ -127,7 +127,7 @@ function answerUsedKey(
   return accept({ requestId: firstRequestId, body, replayed: true });
 }
 
-/** The amount, currency and payment method of a create. Refuses an unknown, unapproved or retired price. */
+/** The terms of a create, some of which its price supplies. Refuses an unknown, unapproved or retired price. */
 function resolveTerms(store: Store, storeId: string, request: CreateRequest): Outcome<PurchaseTerms> {
   if (!("price_id" in request)) return accept(purchaseTerms(request, undefined));
   return mapValue(priceForCheckout(request.price_id, store.prices.find(storeId, request.price_id)), (price) =>

@@ -260,7 +260,7 @@ async function explainOrderById(query: ExplainQuery): Promise<Explanation | unde
   return explainOrder(orderId, stories, { requests, now: storeTime(context, storeId) });
 }
 
-/** The requests about an order, oldest first. */
+/** The newest requests about an order, oldest first. */
 function requestsOf(
   context: ExplainContext,
   storeId: string,

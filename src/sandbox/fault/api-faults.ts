@@ -154,7 +154,7 @@ function createUnsentAnswer(requestId: string): Answer {
   return { status: 0, headers: { "X-Request-Id": requestId }, body: "", isDropped: true };
 }
 
-/** An answer whose body is sent in parts, with the Content-Length of the whole body. */
+/** An answer whose whole body is sent in parts, with its Content-Length; a streamed answer stays unchanged. */
 function streamAnswer(answer: Answer, partsOf: (body: Uint8Array) => AsyncIterable<Uint8Array>): Answer {
   const { body } = answer;
   if (!isWholeBody(body)) return answer;

@@ -74,7 +74,7 @@ export function createLeases(world: Pick<World, "after">, { report, onChange }: 
     /** The name of the drill that holds the webhooks of a store; undefined if none does. */
     webhooksHeldBy: (storeId: string): string | undefined =>
       leasesOf(storeId).some(({ drill }) => drill === "duplicates") ? DRILL_NAMES.duplicates : undefined,
-    /** Records a v1 retrieve of a paid checkout under each lease of its store, except a retrieve by this program's commands. */
+    /** Records, for `retrievesOf`, a v1 retrieve of a paid checkout that this program's own commands did not make. */
     noteRetrieve: (
       request: Pick<HttpRequest, "rawHeaders">,
       { id, storeId, status }: Pick<Checkout, "id" | "storeId" | "status">,
@@ -83,7 +83,7 @@ export function createLeases(world: Pick<World, "after">, { report, onChange }: 
       for (const { lease, retrievedIds } of leases.values())
         if (lease.storeId === storeId && retrievedIds.length < MAX_RETRIEVED_IDS) retrievedIds.push(id);
     },
-    /** The paid checkouts that were retrieved during a lease, one entry for each retrieve. */
+    /** The paid checkouts of the first `MAX_RETRIEVED_IDS` retrieves during a lease. */
     retrievesOf: ({ id }: LeaseRef): readonly string[] => [...(leases.get(id)?.retrievedIds ?? [])],
     /** Ends a lease, and returns after its effects are undone. Refuses as `check` does. */
     end: async (ref: LeaseRef): Promise<Outcome<void>> => {

@@ -114,7 +114,7 @@ export function countDue({ store }: Pick<ServiceContext, "store">, storeId: stri
   return enabledEndpoints.reduce((sum, { id }) => sum + store.deliveries.countDue(id, now), 0);
 }
 
-/** The next due time of a change or of a delivery to an enabled endpoint; infinite if no endpoint is enabled. */
+/** The next due time of a change or of a delivery to an enabled endpoint; infinite without such a time or endpoint. */
 function nextDueTime({ store }: ServiceContext, storeId: string, time: number): number {
   const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
   if (endpoints.length === 0) return Infinity;

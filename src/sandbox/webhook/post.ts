@@ -25,7 +25,7 @@ export type PostContext = {
 /** The result of a request, and its duration. `forbidden`: nothing was sent, because the policy or a hold forbids it. */
 export type PostResult = { readonly result: OutboundResult | "forbidden"; readonly milliseconds: number };
 
-/** Sends a request to a receiver, outside transactions, at an address that the policy allows now (decision 14). */
+/** Sends a request, outside transactions: through the relay, or to an address that the policy allows now (decision 14). */
 export async function postToReceiver(
   { world, targets, relay, deliveryTimeoutMs, deliveryTls, holdOf }: PostContext,
   {

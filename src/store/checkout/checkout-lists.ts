@@ -46,7 +46,7 @@ export function checkoutLists(connection: Connection) {
     /** The checkouts at these positions, newest first. One statement for all takes half the time of one for each. */
     at: (positions: readonly CheckoutPosition[]): Checkout[] => sql.at.all(JSON.stringify(positions)),
 
-    /** The newest checkouts that pass a filter, from an unordered list of positions. */
+    /** The positions of the newest checkouts that pass a filter, from an unordered list. */
     pick: (
       positions: readonly CheckoutPosition[],
       filter: CheckoutFilter,

@@ -138,10 +138,10 @@ export function deliveriesTable(connection: Connection) {
   };
 }
 
-/** Changes to deliveries that are being sent. */
+/** Changes to deliveries until they are settled. */
 function deliveryUpdates(sql: ReturnType<typeof prepare>) {
   return {
-    /** Writes the state of a delivery after an attempt. */
+    /** Writes the state of a delivery after an attempt, a fault or a replay. */
     settle: ({ id }: Pick<Delivery, "id">, outcome: Pick<Delivery, "state" | "tries" | "nextAt">): void =>
       void sql.update.run({ ...outcome, id }),
 

@@ -224,7 +224,7 @@ function attemptNumberIn({ params }: AreaRequest): number | null {
   return params["attempt"] === undefined ? null : Number(params["attempt"]);
 }
 
-/** The origin in the QR code: the address that this browser uses, so that the code also works through a tunnel. */
+/** The origin in the QR code: the checkout's, or the other host that this browser uses, such as a tunnel's. */
 function originOf(context: PagesContext, request: HttpRequest): string {
   const host = hostIn(request);
   const isCheckoutOrigin = host.startsWith("127.0.0.1") || usesPublicUrl(context, request);

@@ -74,7 +74,7 @@ export function signedOutPage(
   });
 }
 
-/** The hint, on pages of stores other than the first, that commands use the page's store after `stores use`. */
+/** On pages of stores but the first: the hint that commands use the store after `stores use`. Not for limited viewers. */
 function commandsHint({ store }: PortalContext, { storeId, call }: View): Html {
   if (storeId === "" || call.caller?.limit !== undefined || store.stores.first()?.id === storeId)
     return html``;

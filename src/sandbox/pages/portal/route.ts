@@ -168,7 +168,7 @@ type FormPage = {
   readonly names?: Readonly<Record<string, string>>;
 };
 
-/** Runs an operation of the control API, and redirects the browser (decision 99). */
+/** Runs an operation of the control API, and redirects the browser (decision 99) or shows a refused form again. */
 export function actionRoute<Name extends OperationName>(path: string, action: Action<Name>): PortalRoute {
   const { operation, read, parse, nextAddress, waitingAddress, oneTimeValueOf, notice } = action;
   const { entersStore, minRole } = CONTROL_OPERATIONS[operation];
@@ -208,8 +208,8 @@ export function actionRoute<Name extends OperationName>(path: string, action: Ac
 }
 
 /**
- * Whether the work takes longer than the browser waits. The work enters the store separately, so that an erasure waits
- * for the work too (decision 91).
+ * Whether the work takes longer than the browser waits; false if the store is closed. The work enters the store
+ * separately, so that an erasure waits for the work too (decision 91).
  */
 async function shouldContinue(
   { storeGate, world, report }: PortalContext,

@@ -60,7 +60,7 @@ export async function showCheckout(context: OperationContext, view: PartView): P
   return accept({ title: displayText(checkout.orderId), main, liveTopic: "checkout" });
 }
 
-/** The payer's actions: buttons for the actions that are possible now, and the reasons why the others are not. */
+/** The payer's actions, if permitted: buttons for those that are possible now, and why the others are not. */
 function payerActions(view: PartView, checkoutView: CheckoutView): Html {
   const { status, id } = checkoutView.checkout;
   const action = storePath(view, `/checkouts/${id}/pay`);
@@ -92,7 +92,7 @@ function payerActions(view: PartView, checkoutView: CheckoutView): Html {
   </section>`;
 }
 
-/** Why a late success is not possible: it requires a payment in progress when the checkout ended (decision 10). */
+/** Why a late success is not possible, if so: it requires a payment in progress when the checkout ended (decision 10). */
 function notLateReason({ checkout, attempts, lateResults }: CheckoutView): Words | undefined {
   const reasons = CHECKOUTS_TEXTS.notLate;
   if (!isFinal(checkout.status)) return reasons.open;

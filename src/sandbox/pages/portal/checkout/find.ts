@@ -21,8 +21,8 @@ import { CHECKOUTS_TEXTS } from "./texts.ts";
 const MAX_SEARCH_LENGTH = 512;
 
 /**
- * Redirects from any id, or an order_id, to the page of its object. For other texts, redirects to the page of the only
- * object that contains the text, or shows the objects found, by kind.
+ * Redirects from an id, order_id, key or price to the page of its object. For other texts, redirects to the page of the
+ * only object that contains the text, or shows the objects found, by kind.
  */
 export async function findInStore(
   context: PortalContext,

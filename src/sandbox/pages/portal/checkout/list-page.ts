@@ -67,7 +67,7 @@ export function showCheckouts(context: PortalContext, view: View): Promise<Outco
   });
 }
 
-/** The number of checkouts searched, and the creation time of the oldest. */
+/** The number of checkouts searched, and the creation time of the oldest; empty without a search. */
 function searchExtent({ searched: count, searchedBackTo }: AnswerOf<"listCheckouts">): Html {
   if (count === null || searchedBackTo === null) return html``;
   return html`<p class="hint">${CHECKOUTS_TEXTS.searched(count)} ${momentWithDate(searchedBackTo)}</p>`;
@@ -92,7 +92,7 @@ function checkoutRow(view: View, { checkout, answers }: ListedCheckout, now: num
   ];
 }
 
-/** The last answer; for several endpoints the number of failed endpoints, in red if all failed. */
+/** The last answer; for several endpoints, whether all succeeded or how many failed, in red if all failed. */
 function lastAnswersHtml(answers: readonly LastAnswer[]): Html {
   const [answer, secondAnswer] = answers;
   if (answer === undefined) return html`<span class="hint">${CHECKOUTS_TEXTS.noWebhook}</span>`;

@@ -51,7 +51,7 @@ function differencesCell(dialect: Dialect, decision: number): TableRow[number] {
   ];
 }
 
-/** The verdict on a decision, with its age by this machine's clock, which also dated the calibration. */
+/** The verdict on a decision and, if it was observed, its age by this machine's clock, which dated the calibration. */
 function calibrationCell(record: Calibration, decision: number, now: number): TableRow[number] {
   const verdict = verdictOn(record, decision);
   const badge = html`<span class="badge ${TONES[verdict]}">${LAUNCH_TEXTS.verdicts[verdict]}</span>`;

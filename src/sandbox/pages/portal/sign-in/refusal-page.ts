@@ -21,7 +21,7 @@ import { parsePortalPath, signInPage } from "./sign-in.ts";
 
 const STORE_ADDRESS = new RegExp(`^/portal/(${UUID_SOURCE})(?:/|$)`);
 
-/** The answer to a refusal: without a session, the sign-in form; under another loopback name, a redirect. */
+/** The page of a refusal, or the sign-in form; a page that is loaded under a refused host name is redirected. */
 export function portalRefusalPage(
   context: PortalContext,
   { viewer, ...refusalContext }: RefusalContext & { readonly viewer: Viewer },
@@ -97,7 +97,7 @@ function refusalContent(refusal: Refusal, links: Html): PageContent {
   return { title: titles[status] ?? SHARED_TEXTS.errorTitle[400], main };
 }
 
-/** Links to the page of the refused form and to the first page of the store. */
+/** Links to the page of the refused form, if it is known, and to the merchant's first page. */
 function refusalLinks(portal: PortalAccess, view: View): Html {
   const [referer = ""] = headerLines(view.call.request, "referer");
   const backPath = URL.canParse(referer)

@@ -57,7 +57,7 @@ export function movePath({ storeId }: View, { clockMoves }: PortalContext): stri
   return listUrl({ storeId }, "/clock", { [MOVE_PARAM]: number });
 }
 
-/** The progress of a move and, after its end, its result: changes, then deliveries, then deliveries in flight. */
+/** The last move, while it runs and later at its `movePath`: progress, changes, deliveries, unanswered deliveries. */
 function movePart(context: PortalContext, view: View, now: number): Html {
   const move = context.clockMoves.last(view.storeId);
   if (move === undefined || (move.isOver && view.query.get(MOVE_PARAM) !== String(move.number)))

@@ -42,7 +42,7 @@ function deliveryStateBadge({ state, nextAt }: Pick<Delivery, "state" | "nextAt"
   return html`<span class="badge ${style}">${WEBHOOK_TEXTS.states[state]}</span>${timeText}`;
 }
 
-/** The order_id of an event, as a link to the page of its checkout. */
+/** The order_id of an event, as a link to the page of its checkout; a note if the event has none. */
 export function orderLink(view: View, { checkoutId, body }: StoredEvent): Html {
   if (checkoutId === null) return html`<span class="hint">${WEBHOOK_TEXTS.ofNoOrder}</span>`;
   return linkTo(storePath(view, `/checkouts/${checkoutId}`), merchantText(orderIdInBody(body)));

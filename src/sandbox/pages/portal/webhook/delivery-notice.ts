@@ -20,7 +20,7 @@ type NewDelivery = { readonly id: string; readonly endpointId: string };
 
 type DeliveryTrigger = "replayed" | "tested" | "added";
 
-/** The notice after an action that delivers: the receivers' answers, as far as they arrive within two seconds. */
+/** The notice after an action that delivers: that the deliveries wait, or the answers that arrive within two seconds. */
 export async function deliveryNotice(
   { context, view }: ActionContext,
   action: DeliveryTrigger,
