@@ -20,7 +20,10 @@ export const PROGRAM_VARIABLES: ReadonlyMap<string, string> = new Map([
 export const OTHER_VARIABLES: ReadonlyMap<string, string> = new Map([
   ["CHECKOUT_API_KEY", "the API key of the client (default: `.checkout/credentials.json`); it has no option"],
   ["CHECKOUT_SIGNING_SECRET", "the signing secret to verify webhooks with"],
-  ["CHECKOUT_CONTROL_TOKEN", "the control token of the sandbox that `CHECKOUT_BASE_URL` names"],
+  [
+    "CHECKOUT_CONTROL_TOKEN",
+    "the control token of the sandbox that `CHECKOUT_BASE_URL` names, or the token of a store",
+  ],
   ["CHECKOUT_ADMIN_TOKEN", "the admin token (default: `.checkout/admin.json`)"],
   ...SECRET_VARIABLES.flatMap(([, variable, meaning]): [string, string][] => [
     [variable, meaning],
