@@ -78,7 +78,7 @@ export type FilterSubject = {
   readonly noun: string;
   /** The fields that a filter can name; null if the items are not objects. */
   readonly fields: FieldTree | null;
-  /** The types of the items. If they are given, a string must be one of them, or an id. Default: any string can match. */
+  /** The types of the items. If they are given, a text to match must be one of them, or an id. Default: any text. */
   readonly types?: readonly string[];
 };
 

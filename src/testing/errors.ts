@@ -8,7 +8,7 @@ export class CheckoutError extends Error {
    * valid; faults can cause both.
    */
   readonly code: string;
-  /** The id of the request in the request log; empty if no request was sent or there was no answer. */
+  /** The id of the request; for a create, `store.requests` has it. Empty if no request was sent or answered. */
   readonly requestId: string;
 
   constructor(

@@ -9,8 +9,8 @@ const UUID_BYTES = 16;
 /**
  * Ids, bytes and numbers from a seed, the same in each run and on every platform (decision 98). Each is a hash of the
  * seed, its kind, its stream and its number in that stream, so streams do not affect each other. The ids of a stream
- * sort in the order in which they were drawn: the time in each is one millisecond after the previous one, from
- * `startMs` on.
+ * sort in the order in which they were drawn, until `renew`: the time in each is one millisecond after the previous one,
+ * from `startMs` on.
  */
 export function createSeededSource(seed: string, startMs: number) {
   const counts = new Map<string, number>();

@@ -87,10 +87,8 @@ const { amountShape, priceShape } = shapesOfCreate();
 export const createCheckout = z.union([amountShape, priceShape]);
 export { invariant, payerOutcome } from "../core/judge/shapes.ts";
 
-/** A fault at one request or one delivery. */
 export const exploreFault = z.omit(fault, { until: true });
 
-/** A broken invariant, and the smallest schedule that breaks it. */
 export const brokenInvariant = z.object({
   /** The faults in the form of `store.faults.add`, which must be added one after the other. */
   faults: z.array(exploreFault),

@@ -41,8 +41,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 }
 
 /**
- * Runs an application with every fault at every step of a purchase, then with pairs of faults, each in a new store, and
- * reports the broken invariants (docs/explore.md). Rejects if the application does not work without faults.
+ * Makes purchases with an application under schedules of faults, single faults first, each run in a new store. Reports
+ * the broken invariants (docs/explore.md). Rejects if the application does not work without faults.
  */
 export async function explore(options: ExploreOptions): Promise<Exploration> {
   const { seed = drawSeed() } = options;

@@ -29,15 +29,15 @@ export type SandboxOptions = {
    */
   readonly port?: number | null;
   /**
-   * The same seed and the same sequence of calls give the same ids, secrets, times and bytes, except the bytes of a
-   * snapshot, which contain the time at which it was taken. A folder with existing state gets random ids. With a seed, an
-   * endpoint gets one delivery at a time (more with `deliveries_in_flight` of a configuration), because the order of
-   * concurrent answers would differ from run to run. Default: random.
+   * The same seed and the same sequence of calls give the same ids, secrets, and times by the stores' clocks. Timestamps
+   * and signatures of webhooks, and snapshots, depend on the real time. A folder with existing state gets random ids.
+   * With a seed, an endpoint gets one delivery at a time (more with `deliveries_in_flight` of a configuration), because
+   * the order of concurrent answers would differ from run to run. Default: random.
    */
   readonly seed?: string;
   /**
-   * The time at which the clock of every store is frozen, in ISO 8601, or `real` for running clocks. Default: `real`;
-   * with a seed, `2026-01-01T00:00:00Z`.
+   * The time at which the clock of each new or reset store is frozen, in ISO 8601, or `real` for running clocks.
+   * Default: `real`; with a seed, `2026-01-01T00:00:00Z`.
    */
   readonly now?: string;
   /**
@@ -86,7 +86,7 @@ export interface Sandbox extends AsyncDisposable {
    * connection.
    */
   handler(request: Request): Promise<Response>;
-  /** Takes a snapshot of the whole sandbox, which any sandbox can restore. */
+  /** Takes a snapshot of the whole sandbox, which another sandbox can restore, too. */
   snapshot(): Promise<Uint8Array>;
   /**
    * Replaces all stores with the stores of a snapshot, and returns their handles, the first store first. Existing
@@ -131,7 +131,7 @@ export interface Store extends AsyncDisposable {
   readonly clock: Clock;
   readonly faults: Faults;
   readonly endpoints: Endpoints;
-  /** The events since the store was created or reset. */
+  /** The events of the store. A reset deletes them. */
   readonly events: Log<Event, EventType>;
   /** The deliveries of events to endpoints, with their attempts. */
   readonly deliveries: Log<Delivery, EventType>;
@@ -187,7 +187,6 @@ export type Checkout = WebhookCheckout;
 /** The body of a webhook. */
 export type Event = WebhookEvent;
 
-/** The types of events. */
 export type EventType = DomainOf<typeof eventType>;
 
 /**
@@ -217,7 +216,7 @@ export type Endpoints = {
     options?: {
       /** Event types or patterns such as `order.*`. Default: all. */
       readonly events?: readonly string[];
-      /** Delivers one event after the other, each with all its attempts. Default: false, several at a time. */
+      /** Delivers one event after the other, each with all its attempts. Default: false. */
       readonly inOrder?: boolean;
       /** CA certificates in PEM to trust for an https URL. Default: the CAs of the sandbox. */
       readonly ca?: string;
@@ -231,7 +230,6 @@ export type Endpoints = {
   readonly remove: (id: string) => Promise<void>;
 };
 
-/** An endpoint of a store. */
 export type Endpoint = {
   readonly id: string;
   readonly url: string;
@@ -281,7 +279,6 @@ export type Log<Item, Type extends string = string> = {
 /** The delivery of an event to an endpoint. Times are by the clock of the store. */
 export type Delivery = DomainOf<typeof delivery>;
 
-/** An attempt of a delivery. */
 export type DeliveryAttempt = DomainOf<typeof deliveryAttempt>;
 
 /** A request that v1 has received. */
@@ -318,7 +315,7 @@ export type Received = {
 export interface Receiver extends AsyncDisposable {
   readonly url: string;
   readonly endpointId: string;
-  /** All webhooks received so far, in the order of arrival. */
+  /** The webhooks received since the last reset or restore of the store, in the order of arrival. */
   readonly received: readonly Received[];
   readonly waitFor: Log<Received, EventType>["waitFor"];
   /** Stops the receiver, and removes its endpoint. */

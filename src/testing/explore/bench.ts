@@ -12,7 +12,7 @@ import type { ExploreOptions, View } from "./types.ts";
 /** Timeout of a purchase, including its retries and pauses, in milliseconds of real time. */
 const PURCHASE_TIMEOUT_MS = 20_000;
 
-/** Opens a bench for each schedule, with a new store and the application's functions. */
+/** Opens a bench for each run of a schedule, with a new store and the application's functions. */
 export function createBenchOpener(sandbox: Sandbox, options: ExploreOptions): () => Promise<SearchBench> {
   return async () => {
     const store = await sandbox.createStore(options.dialect && { dialect: options.dialect });

@@ -8,8 +8,8 @@ import type { Checkout, Sandbox, Store } from "../types.ts";
 export type ExploreOptions = {
   /**
    * Makes one purchase in a store with the application's own code, and returns its order; throws if the purchase fails.
-   * After a failure it is called once more in the same store, and must repeat the same purchase, as the application
-   * does when a customer clicks again.
+   * After a failure it is called once more in the same store, without faults of requests, and must repeat the same
+   * purchase, as the application does when a customer clicks again.
    */
   readonly purchase: (store: Store) => Promise<Pick<Checkout, "id" | "checkout_url">>;
   /** Returns the state of an order in the application, for example from its database. */
@@ -23,12 +23,12 @@ export type ExploreOptions = {
   readonly returns?: (order: Pick<Checkout, "id" | "order_id">, store: Store) => unknown;
   /**
    * Starts the application for a store and registers its endpoint; returns a function that stops it. Called before
-   * `purchase`, once for each schedule. Default: nothing is started.
+   * `purchase`, once for each run of a schedule. Default: nothing is started.
    */
   readonly start?: (store: Store) => Promise<(() => unknown) | void>;
-  /** Time after which no new schedule starts, in milliseconds of real time. Default: 60,000. */
+  /** Time after which the search starts no new schedule, in milliseconds of real time. Default: 60,000. */
   readonly budgetMs?: number;
-  /** The number of schedules after which no further schedule starts. Default: no limit. */
+  /** The number of schedules after which the search starts no further schedule. Default: no limit. */
   readonly maxSchedules?: number;
   /** Maximum number of faults in one schedule, from 1 to 4; the payer's outcome counts as one. Default: 2. */
   readonly depth?: number;
