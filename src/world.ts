@@ -411,7 +411,7 @@ export type World = {
    */
   readonly onFileLost?: (path: string, onLost: () => void) => () => void;
   readonly hostName?: () => string;
-  /** The start of a process, as text that can be compared; undefined if there is no such process. */
+  /** The start time of a process, as an opaque text; undefined if there is no such process. */
   readonly processStartTime: (pid: number) => string | undefined;
   /** Calls `stop` for each signal that asks us to end, until the returned function is called. */
   readonly onStop: (stop: (signal: StopSignal) => void) => () => void;

@@ -7,7 +7,7 @@ import { NODE_VERSION, type ReleasedPlatform } from "./platforms.ts";
 
 /**
  * Builds the executable of a platform from the bundled program in a folder, and returns its path. It contains Node's
- * published binary, so it does not matter on which platform it is built.
+ * published binary, so it can be built on any platform. Executables for macOS must also be signed, on a Mac.
  */
 export function crossBuild(folder: string, platform: ReleasedPlatform): string {
   const nodeFolder = unpackNode(platform);

@@ -8,8 +8,8 @@ import { NODE_VERSION, PLATFORMS, type ReleasedPlatform } from "./platforms.ts";
 const CACHE_FOLDER = "node_modules/.cache/release";
 
 /**
- * The folder with Node for a platform: `LICENSE` and the binary. Throws if the package from the registry does not have
- * the pinned hash.
+ * The folder with Node's package for a platform. If it is not cached, downloads it; throws if the package from the
+ * registry does not have the pinned hash.
  */
 export function unpackNode({ name, nodePackage, integrity }: ReleasedPlatform): string {
   const folder = join(CACHE_FOLDER, `node-${NODE_VERSION}-${name}`);

@@ -70,7 +70,7 @@ type BodyOption<Name extends OperationName, Options> =
     ? { readonly body?: BodyBuilder<Name, Options> }
     : { readonly body: BodyBuilder<Name, Options> };
 
-/** Returns the run function of a command that calls one operation of the command's sandbox. */
+/** Returns the run function of a command that calls one operation of the control API. */
 export function runnerFor<Name extends OperationName, Options extends CommonOptions = CommonOptions>(
   name: Name,
   {
@@ -110,7 +110,7 @@ export function runnerFor<Name extends OperationName, Options extends CommonOpti
   };
 }
 
-/** A time by the store's clock in milliseconds, at least 0. A span counts from the store's time, back or ahead. */
+/** A time by the store's clock, in milliseconds. A span counts from the store's time, back to 0 at most, or ahead. */
 export async function resolveMoment(
   context: Context,
   time: SpanOrMoment,

@@ -144,7 +144,7 @@ export function valueOption<Value>(
   return withChoices(createOption(flags, description, parse), parse);
 }
 
-/** An option that can be given more than once, or once with commas. */
+/** An option that can be given more than once, each time with one value or several with commas between them. */
 export function listOption(flags: string, description: string, parse: Parser<string>): Option {
   const parseParts = (text: string): string[] => text.split(",").map((part) => parse(part));
   return withChoices(collectingOption(flags, description, parseParts), parse);
@@ -331,7 +331,7 @@ function applyEnvironment(command: Command, env: World["env"]): void {
   }
 }
 
-/** The value of an option's variable, for a command without that option; undefined if the variable is not set. */
+/** The value of an option's variable, for a command without that option; undefined if the variable is unset or empty. */
 export function readVariable(option: Option, env: World["env"]): unknown {
   const variable = environmentVariableOf(option);
   const text = variable === undefined ? "" : (env[variable] ?? "");

@@ -7,7 +7,7 @@ import { refuseUsage } from "./problem.ts";
 export type OptionRules<Options> = {
   /** Options that must be given; of a nested list, at least one. */
   readonly required?: readonly (OptionName<Options> | readonly OptionName<Options>[])[];
-  /** Pairs of options: the first has no effect without the second. */
+  /** Pairs of options: the first is refused without the second. */
   readonly requires?: readonly OptionPair<Options>[];
   readonly conflicts?: readonly OptionPair<Options>[];
 };

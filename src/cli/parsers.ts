@@ -105,7 +105,7 @@ export function limitOption(itemsNoun: string, { most, fallback } = { most: 1000
   return valueOption("--limit <n>", description, wholeNumberParser(1, most));
 }
 
-/** The refusal of an amount with decimals names the likely value, in the currency of the same command line. */
+/** The refusal of an amount with decimals names the likely value, in the typed currency (default: EUR). */
 export function amountMinorParser({ argv }: Pick<World, "argv">): (text: string) => number {
   return (text) => {
     const typedCurrency = wordsBeforeSeparator(argv)

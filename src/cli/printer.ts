@@ -15,7 +15,7 @@ export type Style = Readonly<
   Record<"bold" | "dim" | "red" | "yellow" | "green" | "cyan", (text: string) => string>
 >;
 
-/** The output of commands: results on stdout, messages on stderr. Only the printer knows whether the output is JSON. */
+/** The output of commands: results on stdout, messages on stderr. */
 export type Printer = Readonly<Awaited<ReturnType<typeof createPrinter>>>;
 
 /** A secret in a text result; in the log of a CI job, `hint`, which says where the secret is stored. */
@@ -28,7 +28,7 @@ const MIN_SECRET_LENGTH = 8;
 
 type CommandWorld = Pick<World, "env"> & Partial<Pick<World, "argv">>;
 
-/** Creates the printer of one command line. Text that looks like a secret never reaches stderr. */
+/** Creates the printer of one command line. On stderr, it redacts all texts in the form of a secret. */
 export async function createPrinter(
   world: Pick<World, "stdout" | "stderr" | "env"> & Partial<Pick<World, "argv" | "starter">>,
   { json }: { readonly json: boolean },
@@ -45,7 +45,7 @@ export async function createPrinter(
     /** Styles for a text result; without colours in JSON mode. */
     style,
     width: widthOf(world.stdout) || DEFAULT_WIDTH,
-    /** Wraps a line, with `indent` blanks before each further line. Without a terminal, the line is not wrapped. */
+    /** Wraps a line, with `indent` blanks before each further line; only on a terminal that is wide enough. */
     wrap,
     /** Prints the final result of a command: one line of JSON, or text. */
     result: async (value: Output, text: () => string | Promise<string>): Promise<number> => {
@@ -89,7 +89,6 @@ export async function createPrinter(
   };
 }
 
-/** The secrets that one command hides in its output. */
 function createHiddenSecrets() {
   const secrets: string[] = [];
   const redactHidden = (text: string): string => redactValues(text, secrets);
@@ -102,11 +101,11 @@ function createHiddenSecrets() {
     redactHidden,
     /** A text without hidden secrets, without texts in the form of a secret, and without passwords in addresses. */
     redact: (text: string): string => redactSecrets(redactHidden(text)),
-    /** Redacts a secret in all later output, because a service may echo it. */
+    /** Redacts a secret, unless it is very short, in later results and messages, because a service may echo it. */
     hide: (secret: string): void => {
       if (secret.length >= MIN_SECRET_LENGTH) addSecret(secret);
     },
-    /** Stops redacting a secret, because the user asked this command for it. */
+    /** Stops redacting a secret in results, because the user asked this command for it. */
     reveal: (secret: string): void => {
       const index = secrets.indexOf(secret);
       if (index >= 0) secrets.splice(index, 1);
@@ -229,14 +228,14 @@ async function loadColouredStyle(): Promise<Style> {
   return new Chalk({ level: 1 });
 }
 
-/** Whether to print colours: on a terminal, unless --no-color, NO_COLOR or FORCE_COLOR says otherwise. */
+/** Whether to print colours: on a terminal, unless `hasPlainOutput` or FORCE_COLOR decides otherwise. */
 function hasColour(stream: World["stdout"], world: CommandWorld): boolean {
   if (hasPlainOutput(world)) return false;
   const forcedColor = world.env["FORCE_COLOR"];
   return forcedColor ? forcedColor !== "0" : isTerminal(stream);
 }
 
-/** Whether escape codes are disabled: by `--no-color`, by NO_COLOR, or by a dumb terminal. */
+/** Whether escape codes are disabled: by `--no-color`, by NO_COLOR, or by a dumb terminal without FORCE_COLOR. */
 export function hasPlainOutput({ argv = [], env }: CommandWorld): boolean {
   if (isTyped({ argv }, "no-color") || env["NO_COLOR"]) return true;
   return env["TERM"] === "dumb" && !env["FORCE_COLOR"];

@@ -5,7 +5,7 @@ import { accept, FileRefused, type Outcome } from "../core/outcome.ts";
 import { causeOfError, StorageUnavailable } from "../store/connection/storage-failure.ts";
 import type { HostFailure } from "../host/failure.ts";
 
-/** Exit codes of every command (decision 57). */
+/** The exit codes of this program (decision 57); `exec` also passes on the codes of its command. */
 export const EXIT = {
   done: 0,
   failed: 1,
@@ -51,8 +51,8 @@ export type Candidate = { readonly id: string; readonly about: string };
 export type Difference = { readonly field: string; readonly expected: string; readonly live: string };
 
 /**
- * Carries a problem to the one place that prints it: thrown anywhere in a command, caught by `register`. Exit 1 unless
- * the problem has another exit code.
+ * Carries a problem: thrown anywhere in a command, and printed by `register` if nothing catches it. Exit 1 unless the
+ * problem has another exit code.
  */
 export class Refused extends Error {
   override readonly name = "Refused";

@@ -150,7 +150,7 @@ const METHOD_NAMES: Readonly<Record<PaymentMethod, string>> = {
   wechat_pay: "WeChat Pay",
 };
 
-/** NaN if the text contains anything but digits: `Number` would also accept "1e3" and "". */
+/** NaN unless the text is 1 to 16 digits: `Number` would also accept "1e3" and "". */
 function toNumber(text: string): number {
   return /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
 }

@@ -109,7 +109,8 @@ type ServicePort = Pick<SandboxOptions, "deliveryTls"> & {
 };
 
 /**
- * Listens on a port. A named port, or one behind a public or portal URL, must be free; of others, the next are tried.
+ * Listens on the named port, otherwise on the default port. If the default port is taken, further ports are tried,
+ * unless there is a public or portal URL.
  */
 export async function listenOnPort(
   context: Host,

@@ -43,7 +43,7 @@ export function migrateTables(storage: ObjectStorage): void {
 /** `hasWritten`: whether a write has changed a row since the start, or since the disk last failed. */
 type ObjectStore = Store & { readonly hasWritten: () => boolean };
 
-/** Writes run immediately; the runtime delays answers until the writes are on disk. Each write is followed by `onWrite`. */
+/** Writes run immediately; the runtime delays answers until the writes are on disk. `onWrite` follows each transaction. */
 export function openObjectStore(
   connection: Connection,
   options: {

@@ -11,7 +11,7 @@ import { headerLines } from "./http.ts";
 /**
  * The first check of every request (decision 58): exactly one Host, which names this server. A request that arrives at
  * an address that other machines can reach must use a name that is allowed there (decision 79). Also refuses CONNECT
- * (`method_not_allowed`), expectations, and targets that are not a path (`invalid_request`).
+ * (`method_not_allowed`), unknown expectations, and targets that are not a path (`invalid_request`).
  */
 export function guardRequest(
   request: HttpRequest,

@@ -14,7 +14,7 @@ export async function openTunnel(proxy: string, url: string, signal: AbortSignal
   const target = `${hostname}:${port === "" ? "443" : port}`;
   const { request } = await clientFor(proxy);
   const headers = { Host: target, ...authorizationOf(proxy) };
-  // The URL is without user name and password, which Node would send in an Authorization header.
+  // This URL has no user name and password, because Node would send them in an Authorization header.
   const connectRequest = request(displayProxy(proxy), {
     method: "CONNECT",
     path: target,

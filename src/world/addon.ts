@@ -76,7 +76,7 @@ function cacheFolder(): string {
 
 /**
  * Writes the addon to a folder to which only this user has access, and returns its path. Throws for any other folder.
- * An existing file is kept only if it belongs to this user, is not a link, and has the same bytes.
+ * An existing file is kept only if it is private, too, and has the same bytes.
  */
 export function keepAddon(folder: string, addon: Uint8Array): string {
   files.makeFolder(folder);

@@ -116,7 +116,7 @@ function isFile({ fd, isTTY }: ProcessOutput): boolean {
   }
 }
 
-/** Writes to a file. While the disk is full, lines are dropped and counted. A truncated line is ended before the next one. */
+/** Writes to a file. While writes fail, lines are dropped and counted. A truncated line is ended before the next one. */
 export function fileOutput(write: (bytes: Uint8Array) => number, loss: OutputLoss = {}): Writable {
   let droppedLines = 0;
   let isCut = false;

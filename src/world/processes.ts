@@ -66,7 +66,7 @@ export function isInForeground(): boolean {
   return group !== undefined && group.own === group.foreground;
 }
 
-/** Our process group and the foreground group of our terminal; undefined without a terminal. */
+/** Our process group and the foreground group of our terminal; undefined without a terminal, and on Windows. */
 export function terminalGroup(): { readonly own: number; readonly foreground: number } | undefined {
   if (process.platform === "win32") return undefined;
   const [ownGroup = Number.NaN, foreground = Number.NaN] =

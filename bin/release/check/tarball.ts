@@ -48,7 +48,7 @@ test("an order is paid", async ({ store, expect }) => {
 /** Ids of users who have no entry in the system's user database. */
 const [OWNER_ID, READER_ID] = [12_001, 12_002];
 
-/** Installs the npm package with each package manager and each Node, in a path with a space and Chinese characters. */
+/** Installs and tries the npm package as in each row of `INSTALLS`, in a path with a space and Chinese characters. */
 export function tryTarball(folder: string, tarball: string): string {
   const results = INSTALLS.map(({ manager, node }) => {
     const path = pathWith(installNode(folder, node));

@@ -13,7 +13,7 @@ const MARKS = {
   unmanaged: ["?", "dim"],
 } as const;
 
-/** A plan, one line for each change, then the settings that differ; unchanged items are only counted. */
+/** A plan: the changes, then the settings that differ; unchanged items are only counted. */
 export function planText(
   changes: readonly ChangeEntry[],
   settings: readonly SettingDifference[],

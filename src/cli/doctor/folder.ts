@@ -61,7 +61,7 @@ function ownFiles({ context, folder, checkTrust }: CheckSubjects): string[] {
   return context.world.files.list(folder).filter((name) => ownerOfName(name) === "checkout");
 }
 
-/** Checks a database of the folder. A damaged request log is only a warning, because the sandbox starts a new log. */
+/** Checks a database of the folder. A request log that the sandbox will set aside is only a warning. */
 export function databaseCheck(file: "database" | "journal" | "requests"): Check {
   const kind = { database: SANDBOX_FILE, journal: JOURNAL_FILE, requests: REQUESTS_FILE }[file];
   return folderCheck(({ context: { world }, folder }) => {
@@ -123,7 +123,7 @@ const MAX_SHOWN_ERRORS = 3;
 /** Matches failures, failed requests, crashes and problems of the command line, in both log formats. */
 const ERROR_LINE = /"failure":|"status":5\d\d|^\S+ {2}5\d\d {2}|^\S+ {2}\S+ {2}\w*Error\b|^✗|"ok":false/;
 
-/** Matches requests with an injected fault, and deliveries: their failures are not errors of the sandbox. */
+/** Matches failures that are not the sandbox's: injected faults, and deliveries in JSON (`ERROR_LINE` matches no others). */
 const FAULT_OR_DELIVERY_LINE = /(?: {2}|, |":")fault [a-z_]+(?: {2}|")|"delivery":/;
 
 /** Reports the last errors in the log of a detached sandbox. */

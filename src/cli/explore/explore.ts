@@ -269,7 +269,7 @@ async function search(
   });
 }
 
-/** Records a search for the launch checklist, if the command finds a running sandbox. */
+/** Records a search for the launch checklist, if the command's sandbox answers. */
 async function recordExploration(
   context: Context,
   { schedules, broken, table: places }: ExplorationResult,

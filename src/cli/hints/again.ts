@@ -35,8 +35,8 @@ export function maskQuoted(text: string): string {
 }
 
 /**
- * A hint with commands that run as they are: with `npx` if needed, and with the folder and store of the typed command.
- * Quoted text is left unchanged.
+ * A hint with commands that run as they are: with `npx` if needed, and with those typed location options that they
+ * accept. Quoted text is left unchanged.
  */
 export function hintAsTyped(hint: string, world: CommandWorld): string {
   const locationOptions = typedLocationOptions(world);

@@ -32,7 +32,7 @@ export function isDestructive(command: string): boolean {
   return DESTRUCTIVE_WORDS.has(command.split(" ").at(-1) ?? "");
 }
 
-/** The value, or the placeholder if a shell or this program would not read the value as one plain word. */
+/** The value, completed if it is an address or a date; the placeholder if it would not be read as one plain word. */
 export function safeWord(placeholder: string, value = ""): string {
   const url = placeholder === "<url>" ? (completeAddress(value) ?? value) : value;
   const word = placeholder === "<time>" && /^\d{4}-\d\d-\d\d$/.test(url) ? `${url}T00:00:00Z` : url;

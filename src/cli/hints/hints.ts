@@ -40,7 +40,7 @@ const ADDRESS_PATTERN = /^https?:|^localhost:/;
 /** Maximum number of times that a refused suggestion is replaced by the suggestion of its own refusal. */
 const MAX_REPLACEMENTS = 3;
 
-/** The problem of a refused line, with a suggestion that this program would not refuse. */
+/** The problem of a refused line. Replaces a suggestion that would be refused too, at most `MAX_REPLACEMENTS` times. */
 export async function problemWithHint(error: CommanderError, line: TypedLine): Promise<Problem> {
   const problem = await problemWithAnyHint(error, line);
   let { next } = problem;
@@ -102,7 +102,7 @@ async function problemWithAnyHint(error: CommanderError, line: TypedLine): Promi
   return usageProblem(errorText, await lineFor(hint, firstLine, line));
 }
 
-/** The typed line with the suggested option for the unknown one; undefined if its value is unclear or secret. */
+/** The typed line with the suggested option for the unknown one; undefined if it might be wrong or show a secret. */
 function lineWithOption(option: string, message: string, { command, world }: TypedLine): string | undefined {
   const [, typedFlag = ""] = /^unknown option '(--?[^'=]+)/.exec(message) ?? [];
   const at = world.argv.findIndex((word) => word.startsWith(typedFlag));
@@ -142,7 +142,7 @@ async function lineFor(hint: string, message: string, { words, argv, world }: Ty
   return ["checkout", hint, ...(isSafe ? values : ["--help"])].join(" ");
 }
 
-/** The typed line with commander's only suggestion for a misspelt first word; undefined if the two differ much. */
+/** The typed line with commander's only suggestion for a misspelt first word, if it differs little from the word. */
 async function lineWithoutTypo(message: string, line: TypedLine): Promise<string | undefined> {
   const [, typedWord = "", guess = ""] =
     /^unknown command '(.+)' \(Did you mean ([\w-]+)\?\)$/.exec(message) ?? [];
@@ -299,7 +299,7 @@ function secretVariableFor(message: string, words: readonly string[]): string | 
   return settingVariable(prefix, name);
 }
 
-/** Suggests commands or options similar to an unknown one; empty if none is similar. */
+/** Suggestions for an unknown command, an unknown option or an excess argument; empty if there are none. */
 async function suggestionFor({ code, message }: CommanderError, line: TypedLine): Promise<Suggestion> {
   const { words, command, argv } = line;
   if (code === UNKNOWN_COMMAND) return suggestedCommand(line);

@@ -397,7 +397,7 @@ async function drillWebhooks(run: LeasedRun): Promise<readonly PartRecord[]> {
   return [{ part: "webhook", verdict, drillId, steps: results.flatMap(({ steps }) => steps), leftOutCount }];
 }
 
-/** The fields that the description lacks, and without which something is not judged. */
+/** The missing fields of the description, and `quick`, because of which something is not judged. */
 function missingFields(
   { description: { restart, serve }, shop, options }: Run,
   plainPurchase: PlainPurchase,

@@ -30,7 +30,6 @@ export type Trial = {
   readonly text: string;
   /** Whether the view lacks the field: the trial succeeds, but the field is not judged. */
   readonly lacksField?: boolean;
-  /** Whether the view is JSON. */
   readonly isJson?: boolean;
 };
 

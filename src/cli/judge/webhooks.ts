@@ -107,7 +107,7 @@ async function runWebhooks(context: Context, options: WebhookOptions): Promise<n
   return EXIT_OF_VERDICT[verdict];
 }
 
-/** The id of the described endpoint in the store; undefined for all endpoints. */
+/** The id of the described endpoint; undefined if none is described, or the shop is served. Refuses an unknown endpoint. */
 export async function findEndpointId(
   call: CallOperation,
   { endpoint, serve }: Pick<ShopSection, "endpoint" | "serve">,

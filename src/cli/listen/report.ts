@@ -144,7 +144,7 @@ function answerLines(result: ListenerResult, style: Style): readonly string[] {
   return answerText === "" ? [] : [`  ${style.dim("<")} ${answerText}`];
 }
 
-/** The result of forwarding, in the form of an attempt's result; undefined if no target was tried. */
+/** The result of forwarding, in the form of an attempt's result; undefined if no target was tried, or after an abort. */
 function attemptResultOf(result: ListenerResult): CauseMaterial | undefined {
   if (result.kind === "answered") {
     const { url, status, answer, facts } = result;
@@ -219,7 +219,7 @@ const SPAN_UNITS = [
   [60 * SECOND_MS, "min"],
 ] as const;
 
-/** All details of a delivery: its headers with a shortened signature, its body, and the target's answer. */
+/** The details of a delivery: its headers with shortened signatures, its body, and the target's answer. */
 export function detailLines({ request, result, status }: HandledDelivery): string {
   const headers = headerPairs(request.rawHeaders).map(
     ([name, value]) => `> ${name}: ${displayHeader(value)}`,

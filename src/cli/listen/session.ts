@@ -190,7 +190,7 @@ function createFixedSource(sender: Sender, { dialect }: ListenPlan): DeliverySou
   };
 }
 
-/** Hides all secrets in the output, because a target may echo one. */
+/** Hides the sender's signing secrets in the output, because a target may echo one. */
 function hideSecrets({ printer }: Context, source: DeliverySource): DeliverySource {
   return {
     ...source,

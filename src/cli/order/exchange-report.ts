@@ -41,8 +41,8 @@ export function refuseRetrieve(
 
 /**
  * Adds help to a problem. A sandbox's refusal gets the command that explains it, in the named store. An unreachable
- * service gets the source of its address, and how to start a sandbox there. An address that does not end with /v1 gets
- * a hint about that.
+ * service gets the source of its address, and how to start a sandbox there. A `not_found` from an address that does not
+ * end with /v1 gets a hint about that.
  */
 export function addExplanation(
   problem: Problem,

@@ -2,10 +2,10 @@ import { isLoopback } from "../../core/loopback.ts";
 import type { World } from "../../world.ts";
 import type { ResolvedTarget } from "../target/resolve.ts";
 
-/** Timeout in milliseconds, for a process on this machine; without an answer the journal is used unchanged. */
+/** Timeout in milliseconds, for a process on this machine. */
 const TIMEOUT_MS = 1000;
 
-/** The sandbox's instance id, from `run.json` or else from the sandbox. Null for another service (decision 96). */
+/** The sandbox's instance id, from `run.json` or else from the sandbox (decision 96). Null if neither gives it. */
 export async function resolveInstance(
   world: Pick<World, "env" | "send">,
   { sandbox, baseUrl }: Pick<ResolvedTarget, "sandbox" | "baseUrl">,

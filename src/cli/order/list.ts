@@ -122,7 +122,7 @@ export async function findListingSandbox(context: Context, noun: string): Promis
   throw refuseUsage(message, "to retrieve a single one from a service: checkout sessions get <id>");
 }
 
-/** Selects the API key's store by the end of the key. Refuses a key of no store, which another sandbox may know. */
+/** If no store is named, selects the API key's store by the end of the key. Refuses a key of no store of this sandbox. */
 export async function selectStoreOfKey(context: Context, target: ControlTarget): Promise<ControlTarget> {
   const { apiKey } = surroundingsAt(context.around, target.origin);
   if (apiKey === undefined || target.storeId !== undefined) return target;

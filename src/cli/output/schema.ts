@@ -26,7 +26,7 @@ export function schemaOf(name: KindName, { isClosed = false } = {}): Json {
   // Each error may have further fields.
   if (name === "error")
     return { ...shapeSchema(name, isClosed), additionalProperties: { type: ["string", "number"] } };
-  // The map of commands contains itself, so its references need a root of their own.
+  // The schema of the command map is recursive, so its references need a root of their own.
   if (name === "help")
     return { ...commandMapSchema(), $id: "https://hosted-checkout.invalid/help.schema.json" };
   return shapeSchema(name, isClosed);

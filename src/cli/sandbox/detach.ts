@@ -111,7 +111,7 @@ async function reuseRunningSandbox(
   );
 }
 
-/** A new sign-in link to the portal of a running sandbox; null if the portal is off, or if the sandbox refuses. */
+/** A new sign-in link to the portal of a running sandbox; null if the portal is off, or if the call fails. */
 async function createSignInUrl(world: World, { run, description }: RunningSandbox): Promise<string | null> {
   if (description.portalUrl === null) return null;
   const { callControl } = await import("../../client/control/control.ts");

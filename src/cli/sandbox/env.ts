@@ -82,7 +82,7 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
   );
 }
 
-/** The sandbox's description covers its first store; only another store needs the operations, which load slowly. */
+/** The sandbox's description covers its first store; only a named store needs the operations, which load slowly. */
 async function readAccess(context: Context, options: EnvOptions, sandbox: RunningSandbox): Promise<Access> {
   const { version, around } = context;
   const { control_token: token } = sandbox.run;

@@ -44,7 +44,7 @@ async function runLogs(context: Context, options: LogsOptions): Promise<number> 
   return EXIT.done;
 }
 
-/** Refuses if there is no log file, because the sandbox logs to a terminal or never ran detached. */
+/** Refuses if the running sandbox logs to a terminal, or if there is no log file. */
 async function checkLog(context: Context, folder: string): Promise<void> {
   const { world, around } = context;
   const run = around.run();

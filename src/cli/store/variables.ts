@@ -2,7 +2,7 @@ import type { ReadyMessage } from "../../host/ready.ts";
 import type { Context } from "../command.ts";
 import { ownSecretsText } from "../sandbox/ready.ts";
 
-/** The settings of an application; `apiKey` is null if no file contains it. */
+/** The settings of an application; `apiKey` is null if it is not known. */
 export type StoreAccess = {
   readonly baseUrl: string;
   readonly apiKey: string | null;

@@ -59,7 +59,7 @@ export type CallWithRemedies<Name extends OperationName> = ControlCall<Name> & {
   readonly remedies?: Remedies;
 };
 
-/** The answer of a call. Refuses every other outcome; `remedies` contains the remedy for each code. */
+/** The answer of a call. Refuses every other outcome; `remedies` contains the remedies by code. */
 export function unwrapAnswer<Value>(result: ControlResult<Value>, remedies: Remedies = {}): Value {
   if (result.end === "success") return result.value;
   throw new Refused(problemOfCall(result, remedies));

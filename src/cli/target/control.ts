@@ -108,7 +108,7 @@ function storeFor(context: Context, { origin, send }: ControlTarget): string | u
   throw refuseUsage(`${source} must be the id of a store; got ${printableLiteral(value)}`, STORES_HINT);
 }
 
-/** The command's sandbox and store, without waiting; undefined if no sandbox is running. */
+/** The command's sandbox, which may not be running, and its store; undefined if none is found. Waits for no start. */
 export async function findTarget(context: Context): Promise<ControlTarget | undefined> {
   const sandbox = findSandbox(context);
   return sandbox && resolveStore(context, sandbox);

@@ -84,7 +84,7 @@ export async function findId<Text extends string | undefined>(
   return foundId;
 }
 
-/** The id of the checkout with an order_id; undefined if there is none. Refuses with exit 2 if several have it. */
+/** The id of the checkout with an order_id; undefined without one. Exit 2 if several match; `payable` prefers an open one. */
 export async function findByOrderId(
   context: Context,
   text: string,

@@ -4,7 +4,10 @@ import { isTyped } from "../option-rules.ts";
 import { catchRefusal } from "../problem.ts";
 import { isOwnSandbox } from "./surroundings.ts";
 
-/** Says which sandbox is meant, unless a flag names it (decision 64). `url`: its address; default: the folder's. */
+/**
+ * If a variable, and no flag, names another sandbox than the folder's, says which one the command uses (decision 64).
+ * `url`: its address; default: the folder's.
+ */
 export function noteTarget({ world, printer, around }: Context, url?: string): void {
   if (isTyped(world, "base-url") || isTyped(world, "target")) return;
   const address = catchRefusal(around.addressOfKey).value;

@@ -183,7 +183,7 @@ function resolveProxy({ env }: World, address: string | null): ValueWithSource<s
 
 export type ServiceConnection = { readonly target: ServiceTarget; readonly settings: ResolvedTarget };
 
-/** The service of the command; if that is the folder's sandbox, waits until it is running. */
+/** The service of the command; if that is the folder's sandbox, may wait for its start (`awaitSandbox`). */
 export async function connectToService(context: Context): Promise<ServiceConnection> {
   const connection = await connectIn(await atNamedTarget(context));
   noteTarget(context, connection.target.baseUrl);

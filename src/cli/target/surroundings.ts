@@ -64,7 +64,7 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
     options,
     /** The path of the state folder, which may not exist. The folder is not checked. */
     location,
-    /** The path of the state folder relative to the current folder, for messages. */
+    /** The path of the state folder, for messages (`shortPath`). */
     shownFolder: (): string => shortPath(world, location()),
     /** The state folder, which may not exist. Refuses a folder that another user could have filled. */
     folder,
@@ -74,7 +74,7 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
       const runRecord = catchRefusal(run).value;
       return runRecord && baseUrlOf(runRecord);
     },
-    /** The merchant's copy of the keys of the folder's sandbox; without stores if there is none. */
+    /** The stores' API keys in `credentials.json`; without stores if there is no such file. */
     credentials: readInFolder((path) => unwrap(readCredentials(world, path)) ?? NO_CREDENTIALS),
     /** The id of the folder's default store, set by `checkout stores use`. */
     chosenStore: readInFolder((path) => unwrap(readChosenStore(world, path))),
@@ -148,7 +148,7 @@ export function surroundingsAt(around: Surroundings, origin: string): Surroundin
   return address === undefined || isSameServer(address.value, origin) ? around : withoutOwnStore(around);
 }
 
-/** The fault of a value in quotation marks, as `docker --env-file` leaves it; empty if it is not in quotation marks. */
+/** The fault text for a value that is still in quotation marks, as from `docker --env-file`; otherwise empty. */
 export function quotedFault(value: string): string {
   return /^(["'`]).*\1$/s.test(value.trim()) && value.trim().length > 1
     ? "it is in quotation marks, which the reader of its file kept"

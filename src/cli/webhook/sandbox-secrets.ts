@@ -14,7 +14,7 @@ export type OwnerSecrets = {
   readonly dialect?: Dialect | undefined;
 };
 
-/** The endpoints' secrets, then the store's; undefined if no sandbox is running. The printer redacts all of them. */
+/** The endpoints' secrets, then the store's; undefined if `findTarget` finds no sandbox. The printer redacts them all. */
 export async function readSandboxSecrets(context: Context): Promise<readonly OwnerSecrets[] | undefined> {
   const target = await findTarget(context);
   if (target === undefined) return undefined;

@@ -50,7 +50,7 @@ export function checkSecrets(secrets: readonly string[]): void {
   if (fault !== undefined) throw refuseUsage(fault.message, SECRET_HINT);
 }
 
-/** The secrets from the file, otherwise from the variable; undefined if neither is given. May be malformed. */
+/** The secrets from the file, otherwise from the variable, unchecked; undefined without both. Refuses an empty file. */
 export async function findSigningSecrets(
   { world, printer }: Context,
   options: SecretOptions,

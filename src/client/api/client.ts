@@ -51,7 +51,7 @@ export type CreateResult =
     }
   | ({ readonly end: "not_sent" } & KeyRefusal);
 
-/** Sends a create. Its key is in the journal before the first byte is sent, and is the same in all attempts and later runs. */
+/** Sends a create, with the same key in all attempts; the key is in the journal before the first byte is sent. */
 export async function sendCreate(
   world: ClientWorld,
   target: ServiceTarget,

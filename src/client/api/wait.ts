@@ -20,7 +20,7 @@ export const WAIT_TIMEOUT_MS = 60_000;
 const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 2000;
 
-/** Polls a checkout until it has the expected status, can no longer reach it, or the timeout expires. */
+/** Polls a checkout until it has the expected status or can no longer reach it, a retrieve fails, or the time is up. */
 export async function waitForGoal(
   world: ClientWorld & Pick<World, "after" | "monotonic">,
   target: ServiceTarget,

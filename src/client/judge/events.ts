@@ -20,7 +20,7 @@ import type { EndpointEntry, EventEntry } from "../../core/webhook/shapes.ts";
 import type { World } from "../../world.ts";
 import type { CallOperation } from "../control/control.ts";
 
-/** An enabled endpoint, and the secrets with which its events are signed. */
+/** An endpoint, and the secrets with which its events are signed. */
 export type JudgedEndpoint = Pick<EndpointEntry, "id" | "url" | "eventTypes"> &
   Pick<AnswerOf<"showSecret">, "inForce">;
 
@@ -103,7 +103,7 @@ export function isDeliverable({ state, pausedBy }: Pick<EndpointEntry, "state" |
   return state === "enabled" || pausedBy === "drill";
 }
 
-/** The enabled endpoints that have an address. */
+/** The deliverable endpoints that have an address. */
 export async function findEndpoints(call: CallOperation): Promise<readonly JudgedEndpoint[]> {
   const { endpoints } = await call({ name: "listEndpoints", body: undefined });
   const enabledEndpoints = endpoints.filter((endpoint) => endpoint.kind === "url" && isDeliverable(endpoint));

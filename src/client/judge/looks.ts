@@ -61,7 +61,7 @@ export function quietMs({ recording, search }: Pick<Bench, "recording" | "search
   return Math.max(MIN_QUIET_MS, Math.min(recording.bookingMs * 1.5 + 200, MAX_SETTLE_MS));
 }
 
-/** Reads the view until the payment is booked, and again after `waitMs`, to see a second booking or a late change. */
+/** Waits for an expected booking; then, except in a search, reads the view after `waitMs`, to see a second booking. */
 export async function lookAt(bench: Bench, purchase: Purchase, waitMs = quietMs(bench)): Promise<LookFact> {
   const { world, signal, search } = bench;
   // After all deliveries of a search, a shop that accepted no event may still ask the API.
@@ -111,7 +111,7 @@ async function truthOf(bench: Bench, purchase: Purchase): Promise<Truth> {
     status: shownCheckout?.status,
     isPaid,
     isNotified,
-    // A search does not record the shop's retrieves, so the shop counts as having asked.
+    // A search does not read which checkouts the shop retrieved, so the shop counts as having asked.
     hasRetrieved:
       isNotified || (isPaid && (bench.search !== undefined || (await hasRetrieved(bench, purchase)))),
   };

@@ -164,7 +164,7 @@ async function payOnPage({ world, call, signal }: Bench, purchase: Purchase): Pr
 
 type Deliveries = AnswerOf<"listDeliveries">["deliveries"];
 
-/** Waits until each event of a checkout is delivered or was sent twice. A shop that answers that it is busy gets it again. */
+/** Waits, at most 10 s, until each event of a checkout is delivered or was sent twice. A busy shop gets them again. */
 async function awaitDeliveries({ world, call, signal }: Bench, purchase: Purchase): Promise<Deliveries> {
   const { id: checkoutId, orderId } = lastCheckout(purchase);
   const listDue = async () => {

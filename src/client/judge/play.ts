@@ -61,7 +61,7 @@ export function ordersOf(
   return purchases;
 }
 
-/** Plays all steps of a history, and removes its faults in any case. Throws NoOrder if the shop created no order. */
+/** Plays a history as far as possible, and removes its faults in any case. Throws NoOrder if the shop created no order. */
 export async function playHistory(
   bench: Bench,
   history: History,
@@ -155,8 +155,8 @@ async function pay(play: Play, { of, outcome, isLate }: Extract<Step, { act: "pa
 }
 
 /**
- * Waits until the service has stored an order's checkout, or the shop has asked by itself whether it is paid. Returns
- * false if the order_id is not known, because the shop draws its own.
+ * Waits until the service has stored an order's checkout (`create`) or the shop has asked by itself whether it is paid
+ * (`question`), at most `AWAIT_TIMEOUT_MS`. Returns false, without waiting, for a `create` whose order_id is unknown.
  */
 async function awaitService(
   { bench }: Play,
@@ -312,7 +312,7 @@ async function advance({ call }: Bench, spanMs: number): Promise<void> {
   await call({ name: "moveClock", body: { action: "advance", byMs: spanMs } });
 }
 
-/** Moves the clock until every checkout of the purchase is final and no delivery is due. */
+/** Moves the clock, at most `MAX_SPANS` times, until every checkout of the purchase is final and no delivery is due. */
 async function deliverAll({ bench, facts }: Play, purchase: Purchase): Promise<void> {
   let deliveries: readonly ObservedDelivery[] = [];
   for (let span = 1; span <= MAX_SPANS; span += 1) {

@@ -40,7 +40,7 @@ export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = B
     }
   };
   return {
-    /** Why a request is not verified; empty if too many requests are waiting, or the budget is spent. */
+    /** Why a request is not verified; empty if no cause was found, too many requests wait, or the budget is spent. */
     causesOf: async (request: DiagnoseOptions): Promise<readonly Diagnosis[]> => {
       if (waitingCount >= MAX_QUEUED) return [];
       waitingCount += 1;

@@ -28,7 +28,7 @@ const EXPOSING_SETTINGS = {
   portalUrl: (value) => `browsers reach the portal at ${value}`,
 } satisfies { readonly [Name in SettingName]?: (value: string) => string };
 
-/** One line for each exposing setting that no option overrides, and for each new endpoint. */
+/** A line for each value of an exposing setting that no option overrides, and for each new endpoint. */
 export function exposureLines(
   settings: SandboxSettings,
   options: SettingOptions,

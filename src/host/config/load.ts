@@ -70,7 +70,7 @@ function createLoadedConfig(
       });
       return result.ok ? result : { ok: false, refusal: faultsFailure(name, result.refusal.map(locate)) };
     },
-    /** Makes the failure for a refusal of the sandbox, with the position of the refused field. */
+    /** Makes the failure for a refusal of the sandbox, with the position of the refused field if it names one. */
     failureOf: ({ code, message, path: field }: Refusal): HostFailure => {
       if (field !== undefined) return { ...failureOfField({ path: field, message }), kind: "failed", code };
       return { kind: "failed", code, message, next: `correct ${name}` };

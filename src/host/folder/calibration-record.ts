@@ -7,7 +7,7 @@ import { FOLDER_NAME } from "./location.ts";
 
 export const CALIBRATION_FILE = "checkout.calibration.json";
 
-/** The path of a project's calibration record: next to `.checkout`, or in the current folder if there is no `.checkout`. */
+/** The path of the calibration record: next to a state folder named `.checkout`, otherwise in the current folder. */
 export function calibrationPath({ cwd }: Pick<World, "cwd">, stateFolder: string | undefined): string {
   const isOfProject = stateFolder !== undefined && basename(stateFolder) === FOLDER_NAME;
   return join(isOfProject ? dirname(stateFolder) : cwd, CALIBRATION_FILE);

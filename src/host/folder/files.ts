@@ -36,7 +36,7 @@ export function stateFile(folder: string, file: keyof typeof FILES): string {
   return join(folder, FILES[file]);
 }
 
-/** The program that uses a file name. Our names with a suffix of SQLite, or of an unfinished file, are ours too. */
+/** The program that uses a file name. Our names with a suffix after `-` or `.`, such as SQLite's, are ours too. */
 export function ownerOfName(name: string): "checkout" | "system" | "other" {
   if (SYSTEM_FILES.test(name)) return "system";
   const isOwnFile = [IGNORE_FILE, ...Object.values(FILES)].some(

@@ -55,7 +55,7 @@ export async function findHiddenHolder(
   return (await world.isFileLocked?.(stateFile(folder, "lock"))) === true ? hiddenProcess(run) : undefined;
 }
 
-/** The record in `run.json`, if its process does not run here: the process runs in another PID namespace, or has ended. */
+/** The record in `run.json`, if no process that runs here owns the file: its process may run in another PID namespace. */
 function hiddenRun(world: Pick<World, "files" | "processStartTime">, folder: string): RunRecord | undefined {
   const run = parseRunRecord(world.files.read(stateFile(folder, "run")) ?? "");
   if (run === undefined || isRunningOwner(world, run, world.files.stat(folder)?.id)) return undefined;

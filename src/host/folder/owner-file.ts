@@ -22,7 +22,7 @@ export function claimFile(
   return undefined;
 }
 
-/** Whether the owner named in a file is running and owns this file, not another file of which this file is a copy. */
+/** Whether the owner named in a file is running, and the file, if it names its folder, is not a copy in another one. */
 export function isRunningOwner(
   { processStartTime }: Pick<World, "processStartTime">,
   { pid, started, folder }: Owner,

@@ -34,7 +34,7 @@ export function stateFolderHint({ files }: Pick<World, "files">, folder: string)
   return files.exists(innerFolder) ? `; the state folder is ${innerFolder}: name this path with --dir` : "";
 }
 
-/** The state folder of a command, which may not exist yet. Refuses a folder that another user could have filled. */
+/** The state folder of a command, which may not exist yet. Refuses a folder that `checkFolderTrust` refuses. */
 export function findStateFolder(
   world: Pick<World, "cwd" | "files">,
   options: FolderOptions,
@@ -43,7 +43,7 @@ export function findStateFolder(
   return mapValue(checkFolderTrust(world, folder, options), () => folder);
 }
 
-/** Creates a state folder that git ignores. Refuses a folder that has other content, or that another user could have filled. */
+/** Creates a state folder that git ignores. Refuses a folder that `checkFolderTrust` or `checkContents` refuses. */
 export function makeStateFolder(
   world: Pick<World, "files">,
   folder: string,
@@ -64,7 +64,7 @@ export function makeStateFolder(
   return mapValue(trust.value === "used" ? trust : checkFolderTrust(world, folder, options), () => undefined);
 }
 
-/** The merchant's copy of values that the sandbox showed once; undefined if there is none. */
+/** Reads `credentials.json`: the stores' API keys, which the sandbox shows once. Undefined if there is no such file. */
 export const readCredentials = readerOf("credentials", parseCredentials);
 
 export function writeCredentials(
@@ -106,7 +106,7 @@ export function requireStoreInFolder(
   return stateFailure({ code: "state_file_missing", message, next });
 }
 
-/** Reads the master key, which is next to the database and never in it (decision 16); generates it for an empty database. */
+/** Reads the master key, which is never in the database (decision 16). Generates a missing key for an empty database. */
 export function readOrCreateMasterKey(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,
@@ -144,7 +144,7 @@ export function requireDatabase(world: Pick<World, "files">, folder: string): Ou
   return refuseMissing(path, `${laterFile}, which belongs to it, exists`);
 }
 
-/** The admin token of a folder; undefined if no sandbox was started there yet. */
+/** Reads the admin token in `admin.json`; undefined if there is no such file. */
 export const readAdminToken = readerOf("admin", (text) => parseAdmin(text)?.admin_token);
 
 /** Reads the folder's admin token, which restarts keep. On first use it is taken from the environment, or generated. */

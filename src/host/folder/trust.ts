@@ -16,8 +16,8 @@ const DEVELOPMENT_FILE = "administrator.json";
 
 /**
  * Refuses a folder that another user could have filled (decision 70), because its content determines where keys and
- * events are sent. The folder and our files in it must not be links, must belong to this user, and must not be
- * accessible to others; files from a repository or an archive usually are. Other programs' files are ignored.
+ * events are sent. The folder and our files in it must not be links. They must belong to this user and must not be
+ * accessible to others, except `.gitignore`, or with `trustFolder`. Other programs' files are ignored.
  */
 export function checkFolderTrust(
   { files }: Pick<World, "files">,

@@ -185,7 +185,7 @@ function explainFullDisk(
 /** With less free space than this, in bytes, the databases of a first start do not fit. */
 const MIN_FREE_BYTES = 2 ** 18;
 
-/** Chooses a free port: the named port, otherwise the default port, or any free port if the default port is taken. */
+/** Chooses a port: the named port, which must be free, otherwise the default port or, if it is taken, any free port. */
 async function choosePort(
   { world, printer }: Host,
   namedPort: number | undefined,

@@ -75,7 +75,7 @@ export function holdOfState(
     : (holdOfOtherFolder(home, path, START_COMMAND) ?? null);
 }
 
-/** Writes the first store's id and key before the store is created, so that after a kill the next start uses them again. */
+/** Writes id and key of a first store before it is created, so that after a kill the next start uses them again. */
 export function keepFirstStore(
   world: StateWorld,
   folder: string,

@@ -9,7 +9,7 @@ export type PendingRequest = {
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
   isServed: boolean;
-  /** Whether the connection ends after the answer, so that later requests are dropped. */
+  /** Whether the request is refused by its head: the connection ends after the answer, and later requests are dropped. */
   isLast: boolean;
 };
 
@@ -19,7 +19,7 @@ export type RequestQueue = {
   readonly waitingRequests: PendingRequest[];
 };
 
-/** Tracks the idle connections, of which some can be closed to make room for a new one. */
+/** Tracks the connections that can be closed to make room for a new one. */
 export type IdleConnections = ReturnType<typeof createIdleConnections>;
 
 /**

@@ -80,7 +80,7 @@ export function bodyTooLargeError(maximum: number): Refusal {
   return refuseFact("body_too_large", { most: maximum }).refusal;
 }
 
-/** Receives the whole body. Returns a refusal if it is above the limit, undefined if the client disconnected. */
+/** Receives the whole body. Returns a refusal if body or trailers are too large, undefined if the client disconnected. */
 function receiveBody(
   incoming: IncomingMessage,
   bodyBytes: number,

@@ -1,5 +1,5 @@
 // Creates the benches of a search that runs commands, for applications in any language: a command makes one purchase,
-// alone, with a shop that is started for each schedule (client/judge/served-shop.ts), or with a running shop.
+// alone, with a shop that is started for each run (client/judge/served-shop.ts), or with a running shop.
 import { isKill, targetsDelivery, type Schedule } from "../../../core/judge/schedule.ts";
 import { createBench, type Bench, type JudgedShop } from "../bench.ts";
 import { shopOf, type ShopDescription } from "../description.ts";
@@ -21,7 +21,7 @@ export type OpenBench = (schedule: Schedule) => Promise<SearchBench>;
 /** Variables of other sandboxes, which are removed from the environment of the merchant's command. */
 const REMOVED_VARIABLES = { CHECKOUT_DIR: undefined, CHECKOUT_TARGET: undefined } as const;
 
-/** Returns a function that opens a bench for each schedule, in a new store that is deleted afterwards. */
+/** Returns a function that opens a bench for a run of a schedule, in a new store that is deleted afterwards. */
 export function ownStoreOpener(exploredShop: ExploredShop): OpenBench {
   const { description, baseUrl } = exploredShop;
   return async ({ faults }) => {

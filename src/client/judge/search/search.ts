@@ -59,7 +59,7 @@ export type ExplorationResult = DomainOf<typeof searchResult> & {
 /** Why an application cannot be explored, for example because it fails even without faults. */
 type UselessSearch = { readonly reason: string; readonly cause?: unknown };
 
-/** `budgetMs`: time after which no new schedule starts, in milliseconds; `depth`: maximum number of faults. */
+/** `budgetMs`: time after which the search starts no new schedule, in milliseconds; `depth`: maximum schedule size. */
 export const SEARCH_DEFAULTS = { budgetMs: 60_000, depth: 2 } as const;
 /** Number of further runs in which a schedule must break its rule again to be reported. */
 const CONFIRMING_RUNS = 3;
