@@ -55,7 +55,7 @@ export async function createPrinter(
     /** Prints one of several results immediately: one line of JSON, or text. */
     line: (value: Output, text: () => string): void =>
       writeResult(json ? jsonLine(resultAsTyped(value, world)) : formatHints(text())),
-    /** Prints without an added newline, in every mode. On a terminal, control characters are written as \uXXXX. */
+    /** Prints without an added newline, in every mode. On a terminal, escapes control characters except line breaks. */
     raw: (text: string): number => {
       world.stdout.write(isTerminal(world.stdout) ? escapeInJson(text) : text);
       return EXIT.done;

@@ -14,7 +14,7 @@ const MIN_FIRST_CUT_WIDTH = 16;
 type FitOptions = {
   /** The width of a line in columns; 0 if it is unknown. */
   readonly width: number;
-  /** Columns that are cut, down to a few characters each, before a column is omitted. */
+  /** Columns that are cut, down to `MIN_FIRST_CUT_WIDTH`, before a column is omitted. */
   readonly cut?: readonly string[];
   /** Columns that are omitted one after the other until the others fit. If they never fit, the widest ones are cut. */
   readonly drop?: readonly string[];

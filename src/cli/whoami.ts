@@ -47,7 +47,7 @@ async function readDialect(context: Context, baseUrl: string): Promise<ValueWith
   return dialect && { value: differencesText(dialect), source: "the store, since it was created" };
 }
 
-/** Shows every setting with its source; asks the sandbox only for the store's dialect and the rights of its token. */
+/** Shows every setting with its source; the dialect and the rights of a store's token come from the sandbox. */
 async function runWhoami(context: Context): Promise<number> {
   const { world, printer } = context;
   const target = resolveTarget(await atNamedTarget(context));

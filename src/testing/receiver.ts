@@ -24,7 +24,7 @@ type OwnReceiver = {
 
 export type Receivers = Readonly<ReturnType<typeof createReceivers>>;
 
-/** The running receivers of a sandbox, including those of deleted stores. */
+/** The running receivers of a sandbox, even if their stores were deleted by a restore. */
 export function createReceivers() {
   const runningReceivers = new Set<OwnReceiver>();
   const receiversOf = (storeId?: string): readonly OwnReceiver[] =>

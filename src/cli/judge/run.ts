@@ -380,7 +380,7 @@ async function judgeUnderLease(run: LeasedRun): Promise<RunReport> {
   return { ...baseReport, isInterrupted, histories, records: [...records, ...webhookRecords] };
 }
 
-/** Sends the forms to each receiver and records the results; no records if interrupted. */
+/** Sends the forms to the described receiver, or to all, and records the results; no records if interrupted. */
 async function drillWebhooks(run: LeasedRun): Promise<readonly PartRecord[]> {
   const { context, control, call, description, bench, storeId, signal, deadline } = run;
   const { printer } = context;

@@ -69,7 +69,7 @@ const TRUST_FILE = "trusted-shops.json";
 
 type FileSection = { readonly path: string; readonly shop: ShopSection };
 
-/** Asks once for each section: the folder and the hash of a confirmed section are kept with the user's settings. */
+/** Unless `trustConfig` is set, asks once for each section, whose hash is then kept. Refuses if nobody can be asked. */
 async function trustSection(
   { world, printer }: Context,
   { trustConfig }: ShopOptions,

@@ -73,7 +73,7 @@ function originOf({ port }: Pick<ServedShop, "port">): string {
   return `http://127.0.0.1:${port}`;
 }
 
-/** Starts the shop on the port of its endpoint in the store; without one, on a free port, with a new endpoint. */
+/** Starts the shop on the port of its endpoint in the store; otherwise on a free port, and adds an endpoint if it can. */
 async function serveShop(
   context: Context,
   binding: Binding & { readonly accessEnv: Readonly<Record<string, string | undefined>> },

@@ -4,7 +4,7 @@ type CommandLines = {
   readonly [Name in ToolName]: (input: ToolInput<Name>) => readonly (readonly string[])[];
 };
 
-/** The command lines that each tool runs in order; the tool returns the last result. No shell parses the values. */
+/** The command lines that each tool runs in order, until an error; it returns the last result. No shell is involved. */
 export const COMMAND_LINES: CommandLines = {
   status: () => [["sandbox", "status"]],
   explain: ({ id }) => [["explain", id]],

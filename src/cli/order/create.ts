@@ -192,7 +192,7 @@ function missingFlags(options: CreateFields): string[] {
     .map((field) => `--${field.replaceAll("_", "-")}`);
 }
 
-/** Runs the service's own check, so that a body that the service would refuse is never sent. */
+/** Runs the service's own check of the body, so that an invalid body is never sent. */
 function parseFields(fields: CreateFields): CreateRequest {
   const outcome = parseCreateRequest(buildCreateBody(fields));
   if (outcome.ok) return outcome.value;

@@ -221,7 +221,10 @@ async function judgedHistory(bench: Bench, turn: Turn, playedTurn: PlayResult): 
   return { name, verdict, reference: subject?.id ?? null, story, evidence: playedTurn };
 }
 
-/** Plays a history again, alone, if its verdict may be chance. A late or busy shop passes if the history then holds. */
+/**
+ * Plays a history again, alone, whose verdict may be chance. A late history gets its new verdict, and a history with
+ * refused events passes if it holds now; any other broken history is not judged unless a rule is broken again.
+ */
 async function confirm(
   bench: Bench,
   turn: Turn,

@@ -39,7 +39,7 @@ type HostedHost = Host & { readonly world: Pick<World, "run" | "packageFolder"> 
 
 export type HostedOptions = Pick<ServeOptions, "port" | "trustFolder" | "adopt" | "allowTarget">;
 
-/** The hosts of `--allow-target` and of this machine, and the addresses that may be connected to. */
+/** The hosts of `--allow-target` and of this machine, and their addresses. */
 type AllowedNetwork = { readonly hosts: readonly string[]; readonly addresses: readonly string[] };
 
 type RunningService = {
