@@ -49,7 +49,7 @@ export async function callSandbox<Name extends OperationName>(
   return callAt(context, await find(context, folderTokenFor(call.name)), call);
 }
 
-/** Acts on the command's sandbox, otherwise on the state of its folder in this process. `folder`: undefined for another folder. */
+/** Acts on the command's sandbox, otherwise on the folder's state. `folder`: undefined if the sandbox is not the folder's. */
 export async function withSandbox<Value>(
   context: Context,
   act: (target: ControlTarget, folder: string | undefined) => Promise<Value>,

@@ -185,7 +185,7 @@ export type Purchase = {
   /** The service's own deliveries; set once none of them is due. */
   deliveries?: readonly ObservedDelivery[];
   createCount: number;
-  /** Events without a 2xx answer so far. */
+  /** Events that not all endpoints have accepted so far. */
   openEvents: readonly (OwnEvent & { readonly got: StepValue })[];
   /** The run's own deliveries for this purchase; times by the monotonic clock. */
   readonly ownDeliveries: { readonly at: number; readonly text: string }[];
@@ -236,14 +236,14 @@ export function createPurchase(
   };
 }
 
-/** The checkout that the customer sees last. */
+/** The newest checkout of a purchase. Throws NoOrder if there is none. */
 export function lastCheckout({ checkouts }: Purchase): ListedCheckout {
   const checkout = checkouts.at(-1);
   if (checkout === undefined) throw new NoOrder(factOf("made_no_order"));
   return checkout;
 }
 
-/** The checkout whose order is looked up in the view: the paid checkout, otherwise the shop's last checkout. */
+/** The checkout to look up in the view: the paid one, else the shop's last; if `hasSameId`, by its first order_id. */
 export function viewedCheckout({ recording }: Pick<Bench, "recording">, purchase: Purchase): ViewedCheckout {
   const checkouts = ownCheckouts(purchase);
   const [first] = checkouts;

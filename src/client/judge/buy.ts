@@ -154,7 +154,7 @@ export function hasNewOrderId({ recording, search }: Bench, { cartId, checkouts 
   return hasSameId && checkouts.some(({ orderId }) => orderId !== `${cartId}${suffix}`);
 }
 
-/** Repeats a purchase, as a customer does, until its answer has arrived; notes the runs with the service's log. */
+/** Repeats a purchase a few times, as a customer does, until its answer has arrived; notes the runs with their log. */
 async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean> {
   const { bench, facts } = play;
   const { search, signal } = bench;
@@ -211,7 +211,7 @@ async function prepareRepeat(play: Play, purchase: Purchase, lastRun: WatchedRun
   await (!stepAside || expectedOrderId(bench, purchase) === undefined ? pause() : stepAside(pause));
 }
 
-/** The creates of an order in the service's log, oldest first. */
+/** The creates of an order in the service's log, oldest first; without an order_id, all creates of a search's own store. */
 export async function createsOf(
   { call, search }: Pick<Bench, "call" | "search">,
   orderId: string | undefined,

@@ -72,7 +72,7 @@ async function purchaseOnce(bench: Bench, onSlow: () => void) {
     verdict: verdict ?? judgeHistory(bench.dialect === undefined ? PLAIN_HISTORY : {}, facts, shop.settleMs),
     recording,
     purchase,
-    /** The time of the payment, by the monotonic clock. */
+    /** The time of the payment, if there was one, by the monotonic clock. */
     paidAt,
     /** The last reading of the view. */
     shownOrder: facts.findLast((fact) => fact.kind === "look")?.view ?? null,

@@ -133,7 +133,7 @@ export async function deliver(
   return answers;
 }
 
-/** Notes whether an event was accepted; an event without a 2xx stays open, and is delivered again. */
+/** Notes whether all endpoints accepted an event; otherwise it stays open, and is delivered again. */
 export function noteAnswers(purchase: Purchase, event: OwnEvent, answers: Answers): void {
   const ownAnswers = answers.filter(({ eventId }) => eventId === event.eventId);
   const refusal = firstRefusal(ownAnswers);
