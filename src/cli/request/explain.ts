@@ -153,7 +153,7 @@ async function explanationText(
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
-/** The last line: the rule of INTERFACE.md and the decision that the explanation is based on, with its subject. */
+/** The last line: the rule of INTERFACE.md, and the decision with its subject; empty if the explanation cites neither. */
 function citationText(rule: number | null, decision: number | null): string {
   const subject = decision === null ? "" : english(titleOf(decision));
   const citations = [

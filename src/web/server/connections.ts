@@ -91,7 +91,7 @@ export function isBusy({ pendingRequests }: RequestQueue): boolean {
   return false;
 }
 
-/** Processes requests in order. A client that does not read its answers causes little work, and uses little memory. */
+/** Starts requests in order. A client that does not read its answers causes little work, and uses little memory. */
 export function processInOrder(queue: RequestQueue, work: (entry: PendingRequest) => Promise<unknown>): void {
   const { pendingRequests, waitingRequests } = queue;
   while (waitingRequests.length > 0 && mayWork(queue)) {
