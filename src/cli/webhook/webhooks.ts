@@ -109,7 +109,7 @@ export function registerWebhooks(group: Group): void {
   });
 }
 
-/** A mismatched signature is a result, not a failure of the command: it is printed, and the exit code is 1. */
+/** An invalid signature is a result, not a failure of the command: it is printed, and the exit code is 1. */
 async function runVerify(context: Context, options: VerifyFlags): Promise<number> {
   const { payloadFile, timestamp, signature } = options;
   const { sources, knownSources } = await collectSecrets(context, options);
