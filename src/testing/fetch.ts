@@ -6,7 +6,7 @@ import type { Sandbox } from "./types.ts";
 const SEE_OTHER = 303;
 const MAX_REDIRECTS = 20;
 
-/** `fetch` and a handler that reach only the sandbox. `fetch` follows redirects within it, and returns any other redirect. */
+/** `fetch` and a handler that reach only the sandbox. `fetch` follows only redirects within it, as `redirect` says. */
 export function createFetch(sandbox: InProcessSandbox): Pick<Sandbox, "fetch" | "handler"> {
   const { ready, service, limits, isClosed, closedError } = sandbox;
   const { origin } = new URL(ready.base_url);

@@ -73,7 +73,7 @@ function refuseEphemeral({ detach }: StartOptions): Refused {
   );
 }
 
-/** Prints the ready line of the running sandbox; refuses if its settings differ from the requested settings. */
+/** Prints the ready line of the running sandbox; refuses if its settings, secrets or stores differ from the requested. */
 async function reuseRunningSandbox(
   context: Context,
   options: StartOptions,

@@ -103,7 +103,7 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
     target: target?.name,
     /** The folder of the journal; for the sandbox of `checkout exec`, the folder that `checkout exec` made. */
     journalFolder: execPath ?? folder,
-    /** Why nothing can be sent until the folder has a running sandbox; undefined if requests can be sent. */
+    /** Why nothing can be sent until the folder has a running sandbox; undefined if none is needed. */
     lacksSandbox:
       address === null
         ? `no other service is named ${hintOf("CHECKOUT_BASE_URL")}${stateFolderHint(world, folder)}`

@@ -22,7 +22,7 @@ export type LogSource<Item> = LogUpdateSource<Item> &
 /** Maximum number of items that an error lists; it lists the newest. */
 const MAX_LINES = 20;
 
-/** A log that is read when it is needed. `waitFor` reads it again only after a write. */
+/** A log that is read when it is needed. `waitFor` reads it again after each write, and at its timeout. */
 export function createLog<Item>(source: LogSource<Item>): Log<Item> {
   const { world, open, noun, isClosed, names, line } = source;
   const joinUpdates = createLogUpdates(source);
