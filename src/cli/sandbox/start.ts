@@ -56,7 +56,7 @@ function noteParentFolder({ world, printer, around }: Context): void {
   );
 }
 
-/** Starts the sandbox, and returns once a signal has stopped it and everything is on disk. */
+/** Starts the sandbox, and returns once it was stopped and everything is on disk. */
 async function serveHere(context: Context, options: StartOptions): Promise<number> {
   const { world, printer } = context;
   // Registered first, so that a signal during start or stop is not lost.

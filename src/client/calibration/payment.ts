@@ -28,7 +28,7 @@ const PAUSE_MS = 500;
 /** Maximum number of retrieves of the order: after new events and the payer's return, and once at the end. */
 export const MAX_RETRIEVES = 4;
 
-/** Waits at most 15 minutes, and at most 1 minute after the payment. Retrieves the order when a request has arrived. */
+/** Waits at most 15 minutes, and at most 1 minute after the order has ended. Retrieves it as `MAX_RETRIEVES` says. */
 export async function awaitPayment(
   world: CalibrationWorld & Pick<World, "monotonic">,
   target: ServiceTarget,

@@ -7,7 +7,7 @@ export type StoreIdentity = Pick<Store, "id" | "merchantId" | "name" | "apiKey" 
 
 export type Identities = Readonly<ReturnType<typeof createIdentities>>;
 
-/** The identities of all stores that a sandbox has or had: a restore can bring a deleted store back. */
+/** The identities of all stores that have had a handle: a restore can bring a deleted store back. */
 export function createIdentities(sandbox: InProcessSandbox, calls: Calls) {
   const identities = new Map<string, StoreIdentity>();
   const keyOf = async (storeId: string): Promise<string> => {

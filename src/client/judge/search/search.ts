@@ -64,7 +64,7 @@ export const SEARCH_DEFAULTS = { budgetMs: 60_000, depth: 2 } as const;
 /** Number of further runs in which a schedule must break its rule again to be reported. */
 const CONFIRMING_RUNS = 3;
 
-/** Searches for schedules that break an invariant, then shrinks and confirms each of them. */
+/** Searches for schedules that break an invariant, or runs `onlySchedule`. Then shrinks and confirms one for each cause. */
 export async function runSearch(search: Search): Promise<ExplorationResult | UselessSearch> {
   const { onlySchedule, seed } = search;
   const plainRun = await search.run(onlySchedule ?? NO_FAULTS);
