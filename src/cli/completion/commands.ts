@@ -9,7 +9,6 @@ import powershell from "./checkout.ps1?raw";
 import zsh from "./checkout.zsh?raw";
 import { output } from "../output/output.ts";
 
-/** The shells with completion, each with its script. */
 export const COMPLETION_SCRIPTS = { bash, zsh, fish, powershell } as const;
 
 type CompletionShell = keyof typeof COMPLETION_SCRIPTS;

@@ -20,7 +20,6 @@ import {
 } from "./calibrate.ts";
 import type { CalibrationReceiver } from "./receiver.ts";
 
-/** Maximum time of the whole wait, in milliseconds. */
 const MAX_PAY_MS = 15 * 60_000;
 /** Maximum time from the payment to the last events, the second attempt and the payer's return, in milliseconds. */
 const MAX_AFTER_PAYMENT_MS = 60_000;
