@@ -146,7 +146,7 @@ test("--retries 0 fails without waiting", async () => {
   expect([result.code, harness.clock.now() - before]).toEqual([7, 0]);
 });
 
-test("CHECKOUT_RETRIES and CHECKOUT_TIMEOUT apply to every command that needs a service", async () => {
+test("CHECKOUT_RETRIES applies to every command that needs a service, and CHECKOUT_TIMEOUT to requests other than clock moves", async () => {
   const { harness } = await abandonedFolder();
   const type = (line: string, env: Record<string, string>) => harness.run(argsOf(line), { env });
   for (const line of COMMANDS.filter((each) => each !== "env" && !each.startsWith("sandbox logs"))) {

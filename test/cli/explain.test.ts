@@ -464,7 +464,7 @@ test("a story labels the delivery of a replay, and the duplicate that a fault ad
   await harness.clock.sleep(1000);
   const said = (await explain(id)).entries.map(({ text }) => text.replaceAll(/ in \d+ ms/g, ""));
   expect(said.filter((text) => text.startsWith("→"))).toEqual([
-    "→ localhost:3000/hooks  204, arrived 2026-01-15T12:00:01.000Z, 1 s after the event; duplicate by a fault: 204, arrived 2026-01-15T12:00:01.000Z; replay: 204, arrived 2026-01-15T12:00:02.000Z",
+    "→ localhost:3000/hooks  204, arrived 2026-01-15T12:00:01.000Z, 1 s after the event; duplicated by a fault: 204, arrived 2026-01-15T12:00:01.000Z; replay: 204, arrived 2026-01-15T12:00:02.000Z",
   ]);
 });
 

@@ -344,7 +344,7 @@ test("a wait that timed out says where the checkout can still be paid", async ()
   expect(await ended(["sessions", "get", id])).toMatchObject({ status: "created", checkout_url: page });
 });
 
-test("every answer of the service has its exit code", async () => {
+test("each kind of answer has its exit code, and transient ones are retried", async () => {
   const harness = createHarness();
   await harness.start();
   const envelope = (code: string) =>

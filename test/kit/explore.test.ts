@@ -91,7 +91,7 @@ test("explore runs a single schedule, shrinks it to the pair of faults that brea
   expect(broken.faults).toEqual([LOST_AND_DOUBLED[0], LOST_AND_DOUBLED[2]]);
   expect(broken.text).toContain("a payment is booked at most once");
   expect(broken.story).toContain("injected by fault");
-  expect(broken.story).toContain("duplicate by a fault");
+  expect(broken.story).toContain("duplicated by a fault");
   const [, only = ""] = /^explore\(\{ purchase, view, only: (.*) \}\)$/.exec(broken.rerun) ?? [];
   const again = await explore({ ...options, seed: "s", only: JSON.parse(only) as object as never });
   expect(again.broken.map((one) => [one.faults, one.cause])).toEqual([[broken.faults, "books_again"]]);

@@ -176,7 +176,7 @@ test("the drill finds a client that generates a new key at each start", async ()
   expect([code, found]).toEqual([1, expect.arrayContaining(["client_killed: one_key"])]);
 });
 
-test("the command's environment has the API key, and no token of the control API", async () => {
+test("the command gets the API key and no other token, and the key appears in no process list, output, report or database", async () => {
   const { options, commandOf, drill } = await openLaboratory();
   const seen = join(options.cwd, "seen.json");
   const look = `

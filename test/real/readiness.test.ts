@@ -515,7 +515,7 @@ test("a damaged admin.json stops the start and is not replaced", async () => {
   expect(existsSync(join(folder, "run.json"))).toBe(false);
 });
 
-test("an ephemeral sandbox reads the admin token from the environment", async () => {
+test("an ephemeral sandbox takes both tokens from the environment, and refuses a short token and equal tokens; the admin token works only for admin commands, on this machine", async () => {
   const harness = createHarness();
   const tokens = {
     CHECKOUT_CONTROL_TOKEN: "control-token-0123456789",

@@ -512,11 +512,11 @@ test("without --all, the drill shows each cause once, with at most three of its 
   expect([code, stderr]).toEqual([1, ""]);
   expect(stdout).toMatchInlineSnapshot(`
     "✗ http://localhost:3000/hooks failed 6 of 115 steps
-        STEP                   EXPECTED  GOT
+        STEP                           EXPECTED  GOT
       → The receiver does not check the age of the timestamp, so a recorded request can be sent again for ever. After the signature, check that the timestamp is within 5 minutes of the receiver's clock.
-      ✗ signed an hour ago     4xx       200 after 0 ms
-      ✗ signed an hour ahead   4xx       200 after 0 ms
-      ✗ signed 10 minutes ago  4xx       200 after 0 ms
+      ✗ signed an hour ago             4xx       200 after 0 ms
+      ✗ signed one hour in the future  4xx       200 after 0 ms
+      ✗ signed 10 minutes ago          4xx       200 after 0 ms
         3 more failed for this reason; --all shows them
       109 of 115 steps passed; --all shows them
       → Only webhook.test was sent: --order-view VIEW is your consent to send forged events of the newest accepted order too.

@@ -117,7 +117,7 @@ test("erasures of one store run one after the other, and a failed erasure opens 
   expect(["a", "b", "c", "d"].map(gate.isClosed)).toEqual([false, false, false, false]);
 });
 
-test("a request that waited for a store is let in after the store was deleted", async () => {
+test("a request that waited for a store proceeds after the deletion, and finds no store", async () => {
   const { happened, settle, enter, erase } = openGate();
   let isThere = true;
   const erased = erase("delete", ["a"], async () => {

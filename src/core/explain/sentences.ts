@@ -107,7 +107,7 @@ export const EXPLAIN_SENTENCES = {
   /** The name of a delivery by its cause; the event's original delivery has no name. */
   called: {
     replay: ["replay", "重新推送"],
-    duplicate: ["duplicate by a fault", "故障造成的重复"],
+    duplicate: ["duplicated by a fault", "故障造成的重复"],
   } satisfies Readonly<Record<Exclude<DeliveryEntry["cause"], "event">, Words>>,
   endpoints: (count: number) => [`${count} endpoints`, `${count} 个接收端`],
   nextAttempt: (span: string) => [`next attempt in ${span}`, `${span}后进行下次尝试`],

@@ -110,7 +110,7 @@ export const RETURN_HISTORIES = historiesWith(RETURN_DEFAULTS, {
     causes: { never_unpaid: "paid_without_asking", booked_once: "books_by_both" },
   },
   return_pending: {
-    title: ["return while the payment is pending", "支付处理中时返回"],
+    title: ["return while the payment is pending", "支付处理中时，顾客返回"],
     steps: [NEW_ORDER, end("declined"), VISIT, LOOK, TELL, VISIT, LOOK, PAYMENT],
     causes: RETURN_BELIEF_CAUSES,
   },
@@ -120,12 +120,12 @@ export const RETURN_HISTORIES = historiesWith(RETURN_DEFAULTS, {
     causes: RETURN_BELIEF_CAUSES,
   },
   return_without_api: {
-    title: ["return while the API answers 503, or not at all", "API 返回 503 或没有响应时返回"],
+    title: ["return while the API answers 503, or not at all", "API 响应 503 或无响应时，顾客返回"],
     steps: [NEW_ORDER, API.busy, VISIT, LOOK, API.silent, VISIT, LOOK, API.up, PAYMENT],
     causes: { never_unpaid: "believes_without_api", booked_when_paid: "gives_up" },
   },
   return_api_refuses: {
-    title: ["returns while the API refuses or cuts its answers", "API 拒绝或截断响应时返回"],
+    title: ["returns while the API refuses or cuts its answers", "API 拒绝请求或截断响应时，顾客返回"],
     steps: [NEW_ORDER, API_PROBLEMS.flatMap((fault) => [apiAnswers(fault), VISIT]), API.up, LOOK, PAYMENT],
     causes: { never_unpaid: "believes_without_api", booked_when_paid: "gives_up_refused" },
   },

@@ -325,7 +325,7 @@ export const CAUSES = {
   ],
   gives_up: [
     "The customer returned before the payment was final, and the shop abandoned the order: the payment that followed was not booked. A return must not end an order; leave it open until its webhook arrives.",
-    "支付完成之前顾客返回，商店就放弃了该订单：之后的支付没有入账。返回不得结束订单；收到 Webhook 之前，请不要结束该订单。",
+    "支付完成之前顾客返回，商店就放弃了该订单：之后的支付没有入账。不要因为顾客返回就结束订单；收到 Webhook 之前，请保持订单为未完成状态。",
   ],
   mixes_orders: [
     "The customer returned with the session of another order, and its payment is booked for the wrong order, or lost: ask about the session that you have stored with the order, and compare the whole order_id of the answer.",

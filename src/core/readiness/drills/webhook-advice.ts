@@ -308,7 +308,7 @@ export const DRILL_CAUSES = {
   ],
   rate_limited: [
     "The receiver answers 429, even after a pause: its rate limit hides whether it verifies. Exempt the service from the limit.",
-    "接收端返回 429，暂停之后仍然如此：请求频率受到限制，因此无法判断验签情况。请对本服务免除限制。",
+    "接收端返回 429，暂停之后仍然如此：请求频率受到限制，因此无法判断验签情况。请不要对本服务限流。",
   ],
   too_slow: [
     "The receiver does not answer in time, so the service would retry again and again. Store the event, answer 2xx, and do the work after that.",
@@ -360,7 +360,7 @@ export const DRILL_NOTES = {
   ],
   rate_limited_for_a_while: [
     "A note: the receiver answered 429, or 503 with Retry-After, and accepted or refused the same requests later. The service also retries, but later than necessary: exempt the service from the limit.",
-    "提示：接收端返回过 429，或带 Retry-After 的 503，之后接受或拒绝了同样的请求。本服务也会重试，但会更晚：请对本服务免除限制。",
+    "提示：接收端返回过 429，或带 Retry-After 的 503，之后接受或拒绝了同样的请求。本服务也会重试，但会更晚：请不要对本服务限流。",
   ],
   ignores_event_id: [
     "A note: the receiver accepts an event whose header Checkout-Event-Id differs from the id in the body, which is right if it reads only the body. The header is not signed.",

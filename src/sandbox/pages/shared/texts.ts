@@ -29,5 +29,5 @@ export const SHARED_TEXTS = {
   homeTry: ["Create an order", "创建订单"],
   homeHelp: ["All commands", "所有命令"],
   homePortal: ["Open the portal", "打开控制台"],
-  homeHealth: ["Readiness check", "就绪检查"],
+  homeHealth: ["Health check", "健康检查"],
 } satisfies Texts;

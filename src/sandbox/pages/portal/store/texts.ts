@@ -102,7 +102,7 @@ export const SETTINGS_TEXTS = {
   ],
   origin: ["Origin", "地址"],
   pathHint: ["optional; default: /", "可选；默认为 /"],
-  add: ["Add the origin", "添加"],
+  add: ["Add the origin", "添加地址"],
   removeNow: ["Remove this origin", "移除此地址"],
   removeQuestion: (origin: string) => [
     `Customers are no longer redirected to ${origin}.`,

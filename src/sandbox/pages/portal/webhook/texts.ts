@@ -91,18 +91,18 @@ export const WEBHOOK_TEXTS = {
   causes: {
     event: ["event", "由事件产生"],
     replay: ["replay", "重新推送"],
-    duplicate: ["duplicate by a fault", "故障造成的重复"],
+    duplicate: ["duplicated by a fault", "故障造成的重复"],
   },
   noDeliveries: [
     "Each delivery of an event to an endpoint will appear here, with the endpoint’s last answer.",
     "向接收端推送事件的记录将显示在此处，并附上最后的响应。",
   ],
-  replayFailed: ["Replay failed deliveries", "重新推送失败的事件"],
+  replayFailed: ["Replay failed deliveries", "对失败的推送重新推送"],
   replayFailedAsk: [
     "Each event whose last delivery to an endpoint failed is delivered to that endpoint again, with the same event_id and bytes and a new signature; deliveries that wait after a failed attempt are sent now. At most 1000 events are replayed at once.",
     "对每个接收端，最近一次推送失败的事件都会重新推送：event_id 和请求体不变，签名重新生成；失败后等待重试的推送会立即发送。每次最多重新推送 1000 个事件。",
   ],
-  madeSince: ["Deliveries created in this period", "推送的产生时间"],
+  madeSince: ["Deliveries created in this period", "产生于此时间段的推送"],
   replayFailedSure: ["Replay these events", "重新推送"],
   nothingFailed: ["No delivery has failed since then.", "此后没有失败的推送。"],
   replayedCount: (count: string) => [
