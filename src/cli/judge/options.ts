@@ -65,7 +65,7 @@ export function shopOptions(): readonly Option[] {
     ),
     valueOption(
       "--bookings <field|regex>",
-      "number of bookings in the view: a field of a JSON view, or a regular expression with one capture group (default: the field \"times\")",
+      'number of bookings in the view: a field of a JSON view, or a regular expression with one capture group (default: the field "times")',
     ),
     valueOption(
       "--amount <field|regex>",
