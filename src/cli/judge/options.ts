@@ -69,7 +69,7 @@ export function shopOptions(): readonly Option[] {
     ),
     valueOption(
       "--amount <field|regex>",
-      "booked amount in the view: a field of a JSON view, or a regular expression with one capture group; in minor units, or a decimal such as 19.99 (default: amount_minor)",
+      'booked amount in the view: a field of a JSON view, or a regular expression with one capture group; in minor units, or a decimal such as 19.99 (default: the field "amount_minor")',
     ),
     valueOption("--return-url <url>", "URL, on this machine, of the page that customers return to"),
     valueOption(
