@@ -219,7 +219,7 @@ test("the commands of a shop section run only after a person has confirmed the s
   expect(harness.commands).toEqual([]);
 });
 
-test("a changed section, or another folder, must be confirmed again", async () => {
+test("a changed section, or another folder, must be confirmed again, unless --trust-config is given", async () => {
   const { harness, write } = await openConfigured();
   const asked = await harness.run(["shop", "check"], { typed: [["would run", "y"]], env: PLAIN });
   expect(harness.commands.map(({ commandLine }) => commandLine)).toContain("create-order");

@@ -368,7 +368,7 @@ test("the command that is suggested after a lost answer names the same store", a
   expect(said).toHaveLength(1);
 });
 
-test("env prints the variables of any store, and exec runs a command in a fresh store", async () => {
+test("env prints the variables of any store, and exec runs a command in a named or a fresh store", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const tea = await make(harness, "--name Tea");

@@ -60,7 +60,7 @@ test("a create is refused for an inactive store first, then for a missing capabi
   expect(check({}, {}, live)).toBe("order_conflict");
 });
 
-test("a test key is recognised, and so is any single wrong character in it", () => {
+test("a test key is accepted, any single wrong character in it is recognised, and other credentials are refused", () => {
   const key = formatTestKey(bytes(20));
   expect(key).toMatch(/^svc_test_[0-9A-Za-z]{33}$/);
   const check = (...lines: string[]): string => {

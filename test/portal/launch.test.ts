@@ -120,7 +120,7 @@ test("a drill can be skipped with a reason for 7 days, and its item shows the sk
   expect((await get()).html).toContain('name="drill" value="browser_return"');
 });
 
-test("the Launch page shows the webhook drill's steps, verdict and command", async () => {
+test("the Launch page shows the webhook drill's steps, verdict, causes and command, and keeps the last result if the receiver is down", async () => {
   const site = await openDrillSite();
   await site.orderAccepted();
   const { get } = await openLaunch(site.harness, site.sandbox());

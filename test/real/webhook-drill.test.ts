@@ -455,7 +455,7 @@ test("the drill says which order it used, or why it used no order", async () => 
   );
 });
 
-test("every enabled endpoint is drilled, or only the selected one", async () => {
+test("every enabled endpoint is drilled, or only the selected one; a disabled or unknown endpoint, or a listener, is refused", async () => {
   const site = await openDrillSite(right);
   site.listen(() => 200, 3001);
   const other = await site.addEndpoint("http://localhost:3001/hooks");

@@ -451,7 +451,7 @@ test("return origins are unique, listed oldest first, at most 20, and survive a 
   expect(await list(again)).toEqual([...full.slice(1), "https://shop.example"]);
 });
 
-test("checkout return-origins prints the origins, and sends nothing for an invalid origin", async () => {
+test("checkout return-origins adds, lists and removes up to 20 origins, and sends nothing for an invalid origin", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const { store_id: storeId } = ready;

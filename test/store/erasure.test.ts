@@ -414,7 +414,7 @@ function keyOf(harness: Harness, id: string): string {
   return stores[id]?.api_key ?? "";
 }
 
-test("a deleted store loses its key and its merchant; the first store cannot be deleted", async () => {
+test("a deletion needs consent and an id; a deleted store loses its key and its merchant, and the first store cannot be deleted", async () => {
   const { harness, sandbox, apiKey, order, first, database } = await openTwo();
   expect((await order("o-1")).status).toBe(201);
   const run = (line: string) => harness.run(line.split(" "));
@@ -572,7 +572,7 @@ test("a reset store is like a new store with the same keys, in a running and in 
   expect(harness.readState("run.json")).toContain("pid");
 });
 
-test("a reset needs consent and a known store", async () => {
+test("a reset needs a sandbox or its state, consent and a known store, and also works on a stopped sandbox", async () => {
   const harness = createHarness();
   expect(await harness.run(["sandbox", "reset", "--yes"])).toMatchObject({ code: 7, stdout: "" });
   const sandbox = await harness.start();
