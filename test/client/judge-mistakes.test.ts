@@ -141,6 +141,42 @@ test("a shop whose second attempt uses a new order_id passes", async () => {
   expect(await judge(NumberedAttempts, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
+const AGAIN = ["second_cancelled", "second_failed", "third_attempt", "second_each", "bought_again_open"];
+
+test("a shop whose later attempts are orders of their own, each with its own view, passes", async () => {
+  class SeparateOrders extends CarefulShop {
+    override async buy(cart: string): Promise<string | undefined> {
+      const hasEnded = (id: string): boolean =>
+        [...(this.orders.get(id)?.checkouts.values() ?? [])].some(({ status }) => this.hasEnded(status));
+      const ids = [cart, `${cart}-2`, `${cart}-3`];
+      return super.buy(ids.find((id) => !hasEnded(id)) ?? `${cart}-4`);
+    }
+  }
+  expect(await judge(SeparateOrders, AGAIN)).toEqual(HELD);
+});
+
+test("a shop whose answers name a customer or other orders passes", async () => {
+  const customer = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
+  class NamesCustomer extends CarefulShop {
+    override create(orderId: string, key: string): ReturnType<CarefulShop["create"]> {
+      return super.create(orderId, key, `customer ${customer}`);
+    }
+    override async buy(orderId: string): Promise<string | undefined> {
+      return (await super.buy(orderId)) && `order ${orderId} of customer ${customer}`;
+    }
+  }
+  class ListsOrders extends CarefulShop {
+    private readonly urls = new Set<string>();
+    override async buy(orderId: string): Promise<string | undefined> {
+      const url = await super.buy(orderId);
+      if (url !== undefined) this.urls.add(url);
+      return url && [url, ...[...this.urls].slice(-20)].join(" ");
+    }
+  }
+  for (const Shop of [NamesCustomer, ListsOrders])
+    expect(await judge(Shop, [...AGAIN, "orders_bought_at_once"])).toEqual(HELD);
+});
+
 test("a shop that loses payments of attempts with their own order_id fails, whether or not its answer names the checkout", async () => {
   class NamesNothing extends LosesAttempts {
     override async buy(orderId: string): Promise<string | undefined> {

@@ -207,6 +207,8 @@ export type CreateRun = Pick<WatchedRun, "hasEnded" | "isDone" | "got" | "isWron
 const COMMAND_TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 16_384;
 const PAGE_LIMIT = 100;
+/** Maximum number of ids in answers that are looked up: a page may contain ids of products. */
+const MAX_NAMED_IDS = 20;
 const UUID_PATTERN = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 export function createPurchase(
@@ -296,7 +298,8 @@ export async function createOrders(
   if (recording.hasSameId && (!isAlone || search !== undefined)) {
     const runs = await runAll();
     const checkouts = await listOrders(call, { orderId: cartId });
-    const attempts = purchase.createCount === 1 ? [] : await listAttempts(bench, purchase, runs);
+    const attempts =
+      purchase.createCount === 1 && times === 1 ? [] : await listAttempts(bench, purchase, runs);
     if (await namesOtherOrder(bench, purchase, { runs, checkouts })) purchase.isShared = true;
     return addCheckouts(bench, purchase, { runs, checkouts: mergeLists(checkouts, attempts) });
   }
@@ -326,22 +329,34 @@ async function listNamed(
   call: CallOperation,
   runs: readonly CreateRun[],
 ): Promise<readonly ListedCheckout[]> {
-  const lists = await Promise.all([...new Set(runs.flatMap(idsIn))].map((q) => listOrders(call, { q })));
-  return lists.flat();
+  const ids = [...new Set(runs.flatMap(idsIn))].slice(0, MAX_NAMED_IDS);
+  const lists = await Promise.all(ids.map((q) => listOrders(call, { q })));
+  // A search also finds the text in descriptions.
+  return lists.flat().filter(({ id }) => ids.includes(id));
 }
 
 /** The new checkouts of a later attempt whose order_id, such as 1001-2, contains the first, or which an answer names. */
 async function listAttempts(
   { call, search, notes: { cartIds, drawnIds } }: Bench,
-  { cartId }: Purchase,
+  purchase: Purchase,
   runs: readonly CreateRun[],
 ): Promise<readonly ListedCheckout[]> {
+  const { cartId } = purchase;
   if (search !== undefined) return [];
   const similarCheckouts = await listOrders(call, { q: cartId });
   const isAttempt = ({ orderId }: ListedCheckout): boolean =>
     orderId.includes(cartId) && !drawnIds.has(orderId);
-  const attempts = [...(await listNamed(call, runs)), ...similarCheckouts.filter(isAttempt)];
-  return attempts.filter(({ id }) => !cartIds.has(id));
+  const newestAt = purchase.checkouts.at(-1)?.createdAt ?? 0;
+  const isNew = ({ id, createdAt }: ListedCheckout): boolean => !cartIds.has(id) && createdAt >= newestAt;
+  // A neighbour's order_id may be a part of this one.
+  const otherIds = [...drawnIds].filter((drawnId) => !cartId.includes(drawnId));
+  const isOfOther = ({ orderId }: ListedCheckout): boolean => otherIds.some((id) => orderId.includes(id));
+  const namedCheckouts = (await listNamed(call, runs)).filter(
+    (checkout) => isNew(checkout) && !isOfOther(checkout),
+  );
+  // An answer that also contains ids of other orders proves nothing.
+  const namedAttempts = namedCheckouts.length === 1 ? namedCheckouts : [];
+  return [...namedAttempts, ...similarCheckouts.filter((checkout) => isAttempt(checkout) && isNew(checkout))];
 }
 
 /** Whether an answer leads to the checkout of another purchase, although the order has a checkout. */
@@ -354,8 +369,12 @@ async function namesOtherOrder(
   const ownIds = new Set(checkouts.map(({ id }) => id));
   // An answer that also contains ids of other orders proves nothing.
   const misledRuns = runs.filter((run) => run.isDone && !idsIn(run).some((id) => ownIds.has(id)));
-  const namedCheckouts = await listNamed(call, misledRuns);
-  return namedCheckouts.some(({ orderId }) => orderId !== cartId && drawnIds.has(orderId));
+  for (const run of misledRuns) {
+    const [named, ...others] = await listNamed(call, [run]);
+    if (named !== undefined && others.length === 0 && named.orderId !== cartId && drawnIds.has(named.orderId))
+      return true;
+  }
+  return false;
 }
 
 /** Adds found checkouts to a purchase, and notes whether the shop answered with the checkout of another purchase. */

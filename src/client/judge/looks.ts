@@ -22,7 +22,16 @@ async function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
   const { view, cookie, env } = shop;
   if (view === undefined) throw new Error("a shop without a view shows nothing");
   const checkout = viewedCheckout(bench, purchase);
-  const pageReading = await readView(world, { target, view, cookie, env, signal, checkout });
+  const readOf = (viewedOrder: typeof checkout): Promise<ViewReading> =>
+    readView(world, { target, view, cookie, env, signal, checkout: viewedOrder });
+  const firstReading = await readOf(checkout);
+  const { paidCheckout } = purchase;
+  // A later attempt may be an order of its own, with its own view.
+  const ownReading =
+    paidCheckout !== undefined && paidCheckout.orderId !== checkout.orderId && !isBooked(firstReading)
+      ? await readOf(paidCheckout)
+      : firstReading;
+  const pageReading = isBooked(ownReading) ? ownReading : firstReading;
   if (containsSecret(pageReading.text)) notes.secretPlaces.add("view");
   notes.viewError = pageReading.error;
   return pageReading;

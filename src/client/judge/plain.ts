@@ -33,7 +33,7 @@ const BUSY_PAUSE_MS = 1100;
 /** How long the plain purchase is watched after its booking, in milliseconds, because the shop's speed is not known yet. */
 const PLAIN_WATCH_MS = 2500;
 const PLAIN_HISTORY = {
-  causes: { booked_when_paid: "loses_plain", final_stays: "loses_plain", takes_events: "refuses_plain" },
+  causes: { booked_when_paid: "loses_plain", takes_events: "refuses_plain" },
 } as const;
 
 /** A payment that takes longer than this to be shown, in milliseconds, is not late because of earlier work of the shop. */
@@ -193,7 +193,10 @@ function isAccepted(deliveries: Deliveries): boolean {
 /** One fact for each event that got no 2xx, and for a payment that was refused before a later attempt got a 2xx. */
 function refusedFacts(deliveries: Deliveries): readonly Observation[] {
   return deliveries.toReversed().flatMap(({ type, state, attempts }): readonly Observation[] => {
-    const answers = attempts.map(({ status }) => (status === null ? factOf("no_answer") : String(status)));
+    const genuineAttempts = attempts.filter(({ fault }) => fault === null);
+    const answers = genuineAttempts.map(({ status }) =>
+      status === null ? factOf("no_answer") : String(status),
+    );
     const isRefused = (answer: StepValue): boolean => isPayment(type) && isRefusal(answer);
     const got = state === "succeeded" ? answers.find(isRefused) : answers.at(-1);
     return got === undefined ? [] : [{ kind: "refused", type, isForeign: false, got }];

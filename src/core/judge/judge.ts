@@ -205,8 +205,7 @@ function judgeLook(
   if (times !== null && times > 1)
     return { invariant: "booked_once", ...results, cause: log && repeatCause(log.deliveries, log.isKilled) };
   if (isUnbooked({ view, truth })) {
-    // Bookings of an order that is not shown as paid show that a later write changed its state.
-    if (wasPaid || (!paid && (times ?? 0) > 0))
+    if (wasPaid)
       return { invariant: "final_stays", ...results, cause: log && overwriteCause(log.deliveries) };
     const cause = log && lossCause(log.deliveries);
     return { invariant: cause === "goes_back" ? "final_stays" : "booked_when_paid", ...results, cause };
@@ -216,7 +215,9 @@ function judgeLook(
     return {
       invariant: "right_amount",
       expected: factOf("amount", String(truth.amountMinor)),
-      got: factOf("shows_amount", String(amountMinor), String(truth.amountMinor), got),
+      got: Number.isNaN(amountMinor)
+        ? shownFact
+        : factOf("shows_amount", String(amountMinor), String(truth.amountMinor), got),
       cause: amountCause(log?.deliveries ?? []),
     };
   return undefined;

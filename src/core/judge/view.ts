@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { isRecord, parseJson } from "../json.ts";
 import { currencyDecimals } from "../money.ts";
 import { isPattern } from "./shop.ts";
-import { excerpt, redactSecrets } from "../text.ts";
+import { excerpt, printable, redactSecrets } from "../text.ts";
 
 /** The state of an order in the merchant's own records; values that the records do not show are null. */
 export type ShownOrder = {
@@ -101,9 +101,9 @@ function matchOf(pattern: string, text: string): RegExpExecArray | null {
 const EXCERPT_MARGINS = { before: 36, after: 20 } as const;
 
 /** The excerpt of a view in a finding: around the fields or matches that decide; without any, the text without tags. */
-export function viewExcerpt(viewText: string, { paidWhen, bookings, amount }: ViewPatterns): string {
+export function viewExcerpt(text: string, { paidWhen, bookings, amount }: ViewPatterns): string {
   // Redacted before it is cut, because a secret without its beginning is not recognised.
-  const wholeText = redactSecrets(viewText.trim());
+  const wholeText = redactSecrets(text.trim());
   if (wholeText.length <= EXCERPT_MARGINS.before + EXCERPT_MARGINS.after) return excerpt(wholeText);
   const ends = [
     paidWhen === undefined ? endOfFieldOrPattern("paid", wholeText) : endOfMatch(paidWhen.exec(wholeText)),
@@ -111,16 +111,17 @@ export function viewExcerpt(viewText: string, { paidWhen, bookings, amount }: Vi
     endOfFieldOrPattern(amount ?? "amount_minor", wholeText),
   ].filter((end) => end !== undefined);
   if (ends.length === 0) return excerpt(wholeText.replace(/^[^]*<body[^>]*>/i, "").replace(/<[^>]*>/g, " "));
-  let text = "";
-  let shownEnd = 0;
-  for (const end of ends.toSorted((left, right) => left - right)) {
-    if (end <= shownEnd) continue;
-    const start = Math.max(shownEnd, end - EXCERPT_MARGINS.before);
-    const gap = shownEnd > 0 && start > shownEnd ? " … " : "";
-    text += `${gap}${excerpt(wholeText.slice(start, end + EXCERPT_MARGINS.after))}`;
-    shownEnd = end + EXCERPT_MARGINS.after;
+  const spans: { start: number; end: number }[] = [];
+  for (const matchEnd of ends.toSorted((left, right) => left - right)) {
+    const start = Math.max(0, matchEnd - EXCERPT_MARGINS.before);
+    const end = matchEnd + EXCERPT_MARGINS.after;
+    const lastSpan = spans.at(-1);
+    if (lastSpan !== undefined && start <= lastSpan.end) lastSpan.end = end;
+    else spans.push({ start, end });
   }
-  return text;
+  return spans
+    .map(({ start, end }) => printable(wholeText.slice(start, end).trim().replace(/\s+/g, " ")))
+    .join(" … ");
 }
 
 /** The end of a field with its value, or of the text that a pattern matches. */
