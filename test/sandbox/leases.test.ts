@@ -129,9 +129,9 @@ async function expectNothingLeft(site: Site, label: string): Promise<void> {
 
 /** The number of steps of a complete drill of each kind. */
 const STEPS: Readonly<Record<DrillKind, number>> = {
-  duplicates: 30,
+  duplicates: 32,
   idempotency: 12,
-  browser_return: 21,
+  browser_return: 22,
   webhook: CASE_NAMES.length,
 };
 

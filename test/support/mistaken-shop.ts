@@ -179,6 +179,22 @@ function newOrder(): Order {
   return { total, currency, checkouts: new Map(), bookings: [] };
 }
 
+/** Moves a paid order to another state after five seconds; its mistakes guard only the state `paid`. */
+class CompletedShop extends CarefulShop {
+  protected readonly completed = new Set<string>();
+
+  override take(event: ShopEvent): Promise<number> {
+    const { order_id: orderId, status } = event.data;
+    if (status === "succeeded") this.site.harness.clock.after(5000, () => this.completed.add(orderId));
+    return super.take(event);
+  }
+
+  protected unpay(orderId: string): void {
+    const order = this.orders.get(orderId);
+    for (const state of order?.checkouts.values() ?? []) state.status = "created";
+  }
+}
+
 /** The mistakes, by the history that finds each: the broken invariant, and the shop. */
 export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop: typeof CarefulShop]>> = {
   other_amount: [
@@ -650,6 +666,143 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
       override stateOf({ bookings }: Order): string {
         return bookings.length > 0 ? "paid" : "open";
+      }
+    },
+  ],
+  second_disordered: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private readonly ended = new Set<string>();
+      // An ended order can be paid only after a pending event of its next attempt.
+      override async take(event: ShopEvent): Promise<number> {
+        const { order_id: orderId, status } = event.data;
+        if (this.hasEnded(status)) this.ended.add(orderId);
+        else if (status === "pending") this.ended.delete(orderId);
+        return status === "succeeded" && this.ended.has(orderId) ? 200 : super.take(event);
+      }
+    },
+  ],
+  return_second_at_once: [
+    "booked_once",
+    class extends CarefulShop {
+      // The return page locks the order_id, and the webhook the id of the checkout.
+      override async welcome(query: URLSearchParams): Promise<void> {
+        const order = this.orders.get(query.get("order_id") ?? "");
+        const wasBooked = (order?.bookings.length ?? 0) > 0;
+        const id = query.get("session_id") ?? "";
+        if ((order?.checkouts.size ?? 0) < 2 || wasBooked) return;
+        if ((await this.site.retrieve(id)).status === "succeeded") order?.bookings.push(id);
+      }
+    },
+  ],
+  bought_during_payment: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      // Writes what it read before it asked the API.
+      override async buy(orderId: string): Promise<string | undefined> {
+        const order = this.orders.get(orderId);
+        const id = [...(order?.checkouts.keys() ?? [])].at(-1);
+        const state = order?.checkouts.get(id ?? "");
+        if (order === undefined || id === undefined || state === undefined) return super.buy(orderId);
+        await this.site.retrieve(id);
+        order.checkouts.set(id, { ...state });
+        return super.buy(orderId);
+      }
+    },
+  ],
+  pending_long: [
+    "never_unpaid",
+    class extends CarefulShop {
+      override take(event: ShopEvent): Promise<number> {
+        const { order_id: orderId, id, status } = event.data;
+        if (status === "pending")
+          this.site.harness.clock.after(8000, () => this.orders.get(orderId)?.bookings.push(id));
+        return super.take(event);
+      }
+    },
+  ],
+  later_events: [
+    "final_stays",
+    class extends CompletedShop {
+      override async take(event: ShopEvent): Promise<number> {
+        const { order_id: orderId, status } = event.data;
+        if (status === "pending" && this.completed.has(orderId)) this.unpay(orderId);
+        return super.take(event);
+      }
+    },
+  ],
+  later_first_end: [
+    "final_stays",
+    class extends CompletedShop {
+      override async take(event: ShopEvent): Promise<number> {
+        const { order_id: orderId, status } = event.data;
+        if (this.hasEnded(status) && this.completed.has(orderId)) this.unpay(orderId);
+        return super.take(event);
+      }
+      // Learns of the end from the API, before its event arrives.
+      override async buy(orderId: string): Promise<string | undefined> {
+        for (const [id, state] of this.orders.get(orderId)?.checkouts ?? [])
+          state.status = (await this.site.retrieve(id)).status || state.status;
+        return super.buy(orderId);
+      }
+    },
+  ],
+  later_return: [
+    "booked_once",
+    class extends CompletedShop {
+      override async welcome(query: URLSearchParams): Promise<void> {
+        const orderId = query.get("order_id") ?? "";
+        if (this.completed.has(orderId)) this.orders.get(orderId)?.bookings.push("again");
+      }
+    },
+  ],
+  later_purchase: [
+    "one_order",
+    class extends CompletedShop {
+      override async buy(orderId: string): Promise<string | undefined> {
+        if (!this.completed.has(orderId)) return super.buy(orderId);
+        return (await this.create(`${orderId}-2`, `${orderId}-again`))?.checkout_url;
+      }
+    },
+  ],
+  restart_in_outage: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private starts = 0;
+      override booted(): void {
+        this.starts += 1;
+      }
+      // Repeats its question by a timer in memory, which a restart ends.
+      override async take(event: ShopEvent): Promise<number> {
+        const { starts } = this;
+        const settle = async (): Promise<void> => {
+          if (this.starts !== starts) return;
+          if ((await this.site.retrieve(event.data.id)).status !== "") await super.take(event);
+          else this.site.harness.clock.after(500, () => void settle());
+        };
+        await settle();
+        return 200;
+      }
+    },
+  ],
+  restart_in_return: [
+    "takes_events",
+    class extends CarefulShop {
+      private starts = 0;
+      private readonly claims = new Set<string>();
+      override booted(): void {
+        this.starts += 1;
+      }
+      override async welcome(query: URLSearchParams): Promise<void> {
+        const { starts } = this;
+        const orderId = query.get("order_id") ?? "";
+        this.claims.add(orderId);
+        await this.site.retrieve(query.get("session_id") ?? "");
+        // A killed process leaves its claim.
+        if (this.starts === starts) this.claims.delete(orderId);
+      }
+      override async take(event: ShopEvent): Promise<number> {
+        return this.claims.has(event.data.order_id) ? 503 : super.take(event);
       }
     },
   ],

@@ -36,6 +36,12 @@ export const UNCHANGED_EVENT: EventVariant = { text: "{type}" };
 
 /** Rare currencies, which most tables of exchange rates lack; an order has at most one of them. */
 const RARE_CURRENCIES = ["ISK", "XPF"];
+/** Currencies, each with another that has the same symbol. */
+const LIKE_CURRENCIES = new Map([
+  ["USD", "HKD"],
+  ["CNY", "JPY"],
+  ["JPY", "CNY"],
+]);
 /** A status that v1 does not have. */
 const UNKNOWN_STATUS = "disputed";
 const SCHEDULE_MS = DEFAULT_DELIVERY_SCHEDULE.reduce((sum, delayMs) => sum + delayMs, 0);
@@ -76,6 +82,8 @@ export function eventVariant(
     case "less":
     case "more":
       return foreignVariant(id, nearAmount(amountMinor, variant), currency);
+    case "like_currency":
+      return foreignVariant(id, amountMinor, LIKE_CURRENCIES.get(currency) ?? "USD");
     case "other_currency":
       return foreignVariant(id, amountMinor, RARE_CURRENCIES.find((code) => code !== currency) ?? currency);
   }

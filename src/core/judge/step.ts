@@ -89,7 +89,7 @@ export type Step =
    * Delivers events of the order's last checkout, one after the other: the events with these statuses in this order
    * (default: all). Events without a 2xx answer are delivered again later. `from`: the order's first checkout, or all
    * checkouts of other systems. `sameIdPart`: the part of order a's last event_id that the event_id repeats.
-   * `alteration`: `late`: like the service's last attempt; `OtherTerms`: a payment of another checkout of the order_id,
+   * `alteration`: `late`: like the service's last attempt; `like_currency`: in a currency with the same symbol; `OtherTerms`: a payment of another checkout of the order_id,
    * which the API does not know.
    */
   | {
@@ -97,7 +97,14 @@ export type Step =
       readonly of: OrderName;
       readonly statuses?: readonly Status[];
       readonly from?: "first" | "elsewhere";
-      readonly alteration?: "forged" | "other_id" | "unknown_type" | "in_parts" | "late" | OtherTerms;
+      readonly alteration?:
+        | "forged"
+        | "other_id"
+        | "unknown_type"
+        | "in_parts"
+        | "late"
+        | "like_currency"
+        | OtherTerms;
       readonly sameIdPart?: SamePart;
     }
   | { readonly act: "at_once"; readonly acts: readonly ConcurrentStep[] }

@@ -9,6 +9,9 @@ import {
   CANCELLED_ORDER,
   CREATE,
   end,
+  TELL_PAID,
+  SLOW_API_MS,
+  EVENTS_AGAIN,
   historiesWith,
   LOOK,
   NEW_ORDER,
@@ -173,13 +176,30 @@ export const CLIENT_HISTORIES = {
       ],
       causes: { booked_when_paid: "gives_up_again" },
     },
+    bought_during_payment: {
+      title: ["an order bought again while its payment event is handled", "处理支付事件期间再次下单"],
+      needs: ["setsIds"],
+      steps: [
+        on("a", NEW_ORDER),
+        API.slow,
+        atOnce(startNow(BUY_AGAIN), {
+          steps: [PAY, TELL_PAID],
+          share: 0.5,
+          during: "event",
+          delayMs: SLOW_API_MS,
+        }),
+        API.up,
+        EVENTS_AGAIN,
+      ],
+      causes: { booked_when_paid: "gives_up_again", final_stays: "create_resets" },
+    },
     bought_other_method: {
       title: ["an open order bought again with another payment method", "待支付时换一种支付方式再次下单"],
       needs: ["setsIds", "otherMethod"],
       steps: [
         on("a", NEW_ORDER, { act: "create", of: "a", hasOtherMethod: true, expects: "nothing" }, PAYMENT),
       ],
-      causes: { one_order: "two_methods" },
+      causes: { one_order: "two_methods", one_key: "other_method_key" },
     },
     refused_for_good: {
       title: ["creates that are always refused", "创建请求始终被拒绝"],

@@ -142,7 +142,9 @@ const HARMLESS_EVENTS = {
   forged: [tellAs("forged", "created")],
   unknown: [tellAs("unknown_type")],
   /** Payments with the order_id of the judged order, whose own checkout is open or paid. */
-  onOtherTerms: (["less", "more", "other_currency"] as const).map((terms) => tellAs(terms, "created")),
+  onOtherTerms: (["less", "more", "other_currency", "like_currency"] as const).map((terms) =>
+    tellAs(terms, "created"),
+  ),
   again: [tellAs("other_id"), tellAs("late")],
 };
 
@@ -336,6 +338,27 @@ const SECOND_ATTEMPTS = historiesWith(SECOND_ATTEMPT_DEFAULTS, {
     steps: [
       [NEW_ORDER, end("failed"), CREATE_EARLY, TELL_FIRST, PAYMENT, FIRST_EVENTS_LATE].flat(),
       on("b", NEW_ORDER, end("failed"), CREATE_EARLY, TELL_FIRST, BUY_AGAIN, PAYMENT),
+    ],
+    causes: SECOND_ATTEMPT_CAUSES,
+  },
+  second_disordered: {
+    title: [
+      "a second attempt whose payment arrives before its other events",
+      "再次下单的支付先于其他事件到达",
+    ],
+    steps: [
+      on("a", endedAttempt("failed"), CREATE, PAY, TELL_PAID, tellOnly("created", "pending"), LOOK),
+      // The first end arrives only after the payment of the third attempt.
+      on(
+        "b",
+        NEW_ORDER,
+        end("failed"),
+        CREATE_EARLY,
+        end("failed"),
+        CREATE_EARLY,
+        PAYMENT,
+        FIRST_EVENTS_LATE,
+      ),
     ],
     causes: SECOND_ATTEMPT_CAUSES,
   },

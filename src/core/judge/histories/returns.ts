@@ -149,6 +149,7 @@ export const RETURN_HISTORIES = historiesWith(RETURN_DEFAULTS, {
   },
   return_one_browser: {
     title: ["two orders of one customer, in one browser", "同一客户在同一浏览器中的两个订单"],
+    needs: ["setsIds"],
     isOneBrowser: true,
     steps: [NEW_ORDER, on("b", NEW_ORDER, PAY, VISIT), LOOK, on("b", TELL, LOOK), VISIT, PAYMENT],
     causes: MIXED_SESSION_CAUSES,
@@ -178,6 +179,21 @@ export const RETURN_HISTORIES = historiesWith(RETURN_DEFAULTS, {
       on("b", tellFrom("first"), PAYMENT),
     ],
     causes: SECOND_ATTEMPT_CAUSES,
+  },
+  return_second_at_once: {
+    needs: ["create", "setsIds"],
+    title: [
+      "the webhook and two returns of a second attempt at the same moment",
+      "再次下单的 Webhook 与两次返回同时到达",
+    ],
+    steps: [
+      CANCELLED_ORDER,
+      CREATE,
+      PAY,
+      atOnce({ tell: "a" }, { visit: "a" }, { visit: "a" }),
+      EVENTS_AGAIN,
+    ],
+    causes: { booked_once: "books_by_both", booked_when_paid: "books_by_both" },
   },
   return_begun: withinReturnRow(0.2, ["a payment at the start of a return page", "返回页面生成之初支付"]),
   return_half: withinReturnRow(0.5, ["a payment halfway through a return page", "返回页面生成中途支付"]),

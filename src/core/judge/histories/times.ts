@@ -8,6 +8,7 @@ import {
   CANCEL,
   causedBy,
   CREATE,
+  CREATE_EARLY,
   end,
   EVENTS_AGAIN,
   historiesWith,
@@ -17,8 +18,11 @@ import {
   onEach,
   PAY,
   PAYMENT,
+  SECOND_ATTEMPT_CAUSES,
   TELL,
   TELL_PAID,
+  tellFrom,
+  tellOnly,
   VISIT,
   wait,
   type Row,
@@ -34,6 +38,7 @@ const KILL_AT_ANSWERS = atOnce(
 const RESTART_LOSS_CAUSES = causedBy("lost_at_restart", "booked_when_paid", "booked_once", "final_stays");
 
 const LONG_DEFAULTS = { part: "duplicates" } as const;
+const LATE_RETURN_DEFAULTS = { part: "browser_return", needs: ["returnUrl"] } as const;
 const RESTART_DEFAULTS = { part: "duplicates", needs: ["restart"], isAlone: true } as const;
 const OUTAGE_DEFAULTS = { part: "duplicates", needs: ["create"], isAlone: true } as const;
 
@@ -115,6 +120,37 @@ export const TIME_HISTORIES = {
       steps: [NEW_ORDER, PAY, API.busy, TELL_PAID, wait(10_000), API.up, waitForOthers(15_000), EVENTS_AGAIN],
       causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
     },
+    pending_long: {
+      title: ["a payment that stays pending", "一直处理中的支付"],
+      steps: [CREATE, end("pending"), TELL, waitForOthers(15_000), LOOK],
+      causes: { never_unpaid: "books_pending" },
+    },
+    later_events: {
+      title: [
+        "other events of a paid order again, more than 30 s later",
+        "超过 30 秒后再次收到已支付订单的其他事件",
+      ],
+      isLong: true,
+      steps: [CREATE, PAYMENT, waitForOthers(31_000), tellOnly("pending"), LOOK, tellOnly("created"), LOOK],
+      causes: { final_stays: "goes_back" },
+    },
+    later_purchase: {
+      title: ["a paid order bought again, more than 30 s later", "支付超过 30 秒后再次下单"],
+      needs: ["create", "setsIds"],
+      isLong: true,
+      steps: [CREATE, PAYMENT, waitForOthers(31_000), BUY_AGAIN, LOOK],
+      causes: { final_stays: "create_resets", one_order: "pays_twice" },
+    },
+    later_first_end: {
+      title: [
+        "the end of a first attempt, more than 30 s after the second is paid",
+        "再次下单并支付超过 30 秒后，首单结束的事件才到达",
+      ],
+      needs: ["create", "setsIds"],
+      isLong: true,
+      steps: [CREATE, end("failed"), CREATE_EARLY, PAYMENT, waitForOthers(31_000), tellFrom("first"), LOOK],
+      causes: SECOND_ATTEMPT_CAUSES,
+    },
     much_later: {
       title: ["the same payment event again, more than 30 s later", "超过 30 秒后再次推送同一支付事件"],
       isLong: true,
@@ -122,9 +158,36 @@ export const TIME_HISTORIES = {
       causes: { booked_once: "forgets" },
     },
   }),
+  ...historiesWith(LATE_RETURN_DEFAULTS, {
+    later_return: {
+      title: ["a return to a paid order, more than 30 s later", "支付超过 30 秒后返回"],
+      isLong: true,
+      steps: [CREATE, PAYMENT, waitForOthers(31_000), VISIT, LOOK],
+      causes: { booked_once: "books_by_both", final_stays: "lost_by_return" },
+    },
+  }),
   ...historiesWith(RESTART_DEFAULTS, {
     ...restartRows("restart", ["a kill", "强制重启"]),
     ...restartRows("stop", ["an orderly stop", "正常停止"]),
+    restart_in_outage: {
+      title: [
+        "a kill while the API answers 503, after the payment event",
+        "API 返回 503 期间收到支付事件后强制重启",
+      ],
+      needs: ["create"],
+      steps: [NEW_ORDER, PAY, API.busy, TELL_PAID, { act: "restart" }, API.up, EVENTS_AGAIN],
+      causes: RESTART_LOSS_CAUSES,
+    },
+    restart_in_return: {
+      title: ["a kill while a return page is built", "返回页面生成期间强制重启"],
+      needs: ["create", "returnUrl"],
+      steps: [
+        [NEW_ORDER, API.slow, VISIT, PAY].flat(),
+        atOnce({ visit: "a" }, { steps: [{ act: "restart" }], share: 0.5, during: "visit" }),
+        [API.up, TELL, LOOK],
+      ],
+      causes: RESTART_LOSS_CAUSES,
+    },
     restart_at_answers: {
       title: ["a kill while three answers are sent", "发送三个响应期间强制重启"],
       needs: ["create"],

@@ -307,6 +307,10 @@ export const CAUSES = {
     "The customer went back, chose another payment method, and got a second checkout while the first one can still be paid, so the order can be paid twice: show the open checkout until it has ended.",
     "顾客返回后选择了另一种支付方式，得到了第二个收款单，而第一个仍可支付，订单因此可能被支付两次：在第一个结束之前，请继续显示它。",
   ],
+  other_method_key: [
+    "The customer chose another payment method while the checkout was open, and the create got 409 idempotency_key_reused: the shop sent another body with the same key. Show the open checkout until it has ended.",
+    "收款单尚未结束时，顾客选择了另一种支付方式，创建请求收到 409 idempotency_key_reused：商店沿用同一幂等键，却发送了不同的请求体。在收款单结束之前，请继续显示它。",
+  ],
   double_click: [
     "The purchase was started several times at once, and made more than one checkout or failed: generate and store the Idempotency-Key of a purchase in one statement, and repeat a create that is answered with idempotency_in_progress.",
     "同时多次发起同一购买，产生了多个收款单或失败：请用一条语句生成并保存该次购买的 Idempotency-Key，并在收到 idempotency_in_progress 后重试。",
