@@ -14,8 +14,8 @@ export function jsonPage(): string {
     ),
     SAMPLE,
     wrap(
-      "`hosted-checkout/output.schema.json` has the JSON Schema of each kind below, as `#/$defs/KIND`. Every list of a " +
-        "store has its `store_id` and its items in one field. The fields of an order or a session are at the top " +
+      "`hosted-checkout/output.schema.json` has the JSON Schema of each kind below, as `#/$defs/KIND`. A list of one " +
+        "store has the field `store_id`, and one field with its items. The fields of an order or a session are at the top " +
         "wherever they are printed; the field `data` of a create and of `sessions get` is the old form and will be removed.",
     ),
     table(["kind", "content", "printed by", "jq"], Object.entries<Kind>(KINDS).map(rowOf)),

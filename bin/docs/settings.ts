@@ -45,8 +45,8 @@ export async function settingsPage(registry: RegistrationContext): Promise<strin
     settingsTable(settingsLike(/^CHECKOUT_LISTEN_/)),
     "## Secrets",
     wrap(
-      "Secrets have variables and no options, so no process list shows them. With the suffix `_FILE`, a variable of the " +
-        "sandbox (`CHECKOUT_SANDBOX_…`) names a file that contains the secret. The API key of a target of `checkout.config.json` is in " +
+      "Secrets have variables and no options, so no process list shows them. Each variable `CHECKOUT_SANDBOX_…` below " +
+        "also exists with the suffix `_FILE`, and then names a file that contains the secret. The API key of a target of `checkout.config.json` is in " +
         "`CHECKOUT_TARGET_<NAME>_API_KEY`.",
     ),
     secretsTable(),
