@@ -28,7 +28,7 @@ type CallInput<Options> = {
   readonly target: ControlTarget | undefined;
 };
 
-/** A command that calls one operation of the control API: its request, and its output. */
+/** A command that calls one operation of the control API: its target, its remedies and its output. */
 type OperationCommand<Name extends OperationName, Options> = {
   /** The sandbox to call. Default: the sandbox that the command is about. */
   readonly target?: (

@@ -83,7 +83,7 @@ function decodeString(quotedText: string): string | undefined {
   return decodedText.isWellFormed() ? decodedText : undefined;
 }
 
-/** False if `JSON.parse` turns the literal into a different integer, or into an infinite number. */
+/** False if the number is infinite, or an integer that may be rounded: beyond ±(2^53 - 1), or from a fraction. */
 function isKeptExactly(literal: string): boolean {
   const value = Number(literal);
   if (!Number.isFinite(value)) return false;

@@ -32,7 +32,7 @@ import { storesTable } from "./stores.ts";
 import { tokensTable } from "./tokens.ts";
 import { faultsTable } from "./fault/faults.ts";
 
-/** Creates the tables on any kind of connection. `createSnapshots` creates the snapshots that this kind supports. */
+/** Prepares the statements of all tables, which exist already. `createSnapshots` depends on the kind of connection. */
 export function createTables(
   connection: Connection,
   {

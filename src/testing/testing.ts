@@ -1,6 +1,6 @@
 /**
  * `hosted-checkout/testing`: the sandbox in a test suite. It runs in the process of the suite, and therefore reads no
- * environment variables, writes nothing to the standard streams, and handles no signals (decision 97).
+ * environment variables, handles no signals, and prints nothing except a warning if it is not closed (decision 97).
  */
 import { guestWorld } from "../world/real.ts";
 import { fakeTimersProblem } from "../world/clock.ts";

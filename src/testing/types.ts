@@ -295,7 +295,7 @@ export type ReceiverOptions = {
   readonly events?: readonly string[];
 };
 
-/** A webhook that a receiver has received. */
+/** A request that a receiver has received, verified or not. */
 export type Received = {
   /** Whether signature and event are valid, and the timestamp is recent by `Date.now()`, even if a test replaced it. */
   readonly verified: boolean;

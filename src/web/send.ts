@@ -80,7 +80,7 @@ export function timeoutResult(
   return proxy === undefined ? failure : toProxyFailure(proxy, failure);
 }
 
-/** The result of a request. `wasConnected`: whether the request could be sent, for the result of a timeout. */
+/** The result of a request. `wasConnected`: whether a connection was open; the result of a timeout depends on it. */
 type SentResult = OutboundResult & { readonly wasConnected: boolean };
 
 /** Sends to the first hop, which is the URL's server or a proxy. */

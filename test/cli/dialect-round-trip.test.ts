@@ -122,7 +122,7 @@ async function recordAnswers({
     await ask("/orders", `key-0000020${at}`, { ...order, order_id: `order-2${at}` });
     await harness.run(["sandbox", "pay", `order-2${at}`]);
   }
-  // The refused delivery is attempted again.
+  // A delivery that the receiver answered with 503 is attempted again.
   await harness.clock.sleep(10_000);
   return said;
 }

@@ -383,7 +383,7 @@ test("env prints the variables of any store, and exec runs a command in a named 
   expect((await ask(harness, "env --store Tea --control")).said).toEqual(withToken);
   const first = { ...ready, name: ready.store_name, api_key: ready.api_key ?? "" };
   expect((await ask(harness, "env")).said).toEqual(variables(first));
-  // `env` replaces variables of a deleted state, so it ignores them.
+  // Users run `env` to replace the variables of a deleted state, so `env` ignores these variables.
   const stale = { CHECKOUT_STORE_ID: UNKNOWN, CHECKOUT_API_KEY: tea.api_key };
   expect((await ask(harness, "env", { env: stale })).said).toEqual(variables(first));
   expect((await harness.run(["stores", "use", "Tea"])).code).toBe(0);

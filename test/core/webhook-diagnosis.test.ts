@@ -349,7 +349,7 @@ test("the search for the mistake in a large body takes limited time", () => {
   const ofThree = (act: () => unknown): readonly number[] => [1, 2, 3].map(() => processorTime(act));
   const hashing = Math.max(...ofThree(() => createHmac("sha256", SECRET).update(quarter).digest()));
   for (const rawBody of bodies) {
-    // The fastest of three runs: a busy machine slows down only some runs, an endless search slows down all of them.
+    // The fastest of three runs: a busy machine slows down only some runs, an unlimited search is slow in each run.
     const search = Math.min(
       ...ofThree(() => expect(diagnose(arrive({ rawBody })).at(-1)?.code).toBe("unexplained")),
     );

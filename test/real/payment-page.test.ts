@@ -529,7 +529,7 @@ async function pagesInEveryState(shop: Shop): Promise<Record<string, (page: Page
   return { ...Object.fromEntries(ways), succeeded: sentBack, "form refused": withoutToken };
 }
 
-/** An expression for the browser: by how many pixels the page is too wide, and its digits that wrap. */
+/** An expression for the browser: the page's horizontal overflow in pixels, and the digits that wrap. */
 const MEASURE = `({
   overflow: Math.max(0, document.documentElement.scrollWidth - window.innerWidth),
   brokenDigits: [...document.querySelectorAll(".digits")].flatMap((digits) => [...digits.childNodes]).filter((piece) => {

@@ -150,7 +150,7 @@ test("a plain value is not quoted, and other values get quotes that most shells 
 test("PowerShell reads every quoted value back unchanged", () => {
   for (const value of VALUES) {
     expect([value, readByPowerShell(quote(value, "powershell"))]).toEqual([value, value]);
-    // A line for an unknown shell may be another word there, but never a command.
+    // PowerShell may read a value that was quoted for an unknown shell as another word, but never executes any of it.
     const unknown = quote(value);
     if (!/[\\'\u2018-\u201b]/.test(value)) expect([value, readByPowerShell(unknown)]).toEqual([value, value]);
     expect([value, readByPowerShell(unknown)]).not.toEqual([value, undefined]);
@@ -257,9 +257,8 @@ function sentByCurl(shell: TestedShell, lines: readonly string[]): string[][] {
 }
 
 /**
- * Parses a word as PowerShell does: bare text, and literals in single quotes (four characters count as single quotes)
- * or double quotes (four other characters). Undefined if the text is more than a word: it has a special character
- * outside quotes, or an expansion in double quotes.
+ * Parses a word as PowerShell does: bare text, and literals in single (`'`, U+2018 to U+201B) or double quotes (`"`,
+ * U+201C to U+201E). Undefined if the text has a special character outside quotes, or an expansion in double quotes.
  */
 function readByPowerShell(text: string): string | undefined {
   let value = "";

@@ -23,7 +23,7 @@ const CALLS = [
   "rmdir",
 ] as const;
 
-/** The errors that each call can really fail with. */
+/** Errors with which each call fails on real disks. */
 const ERRORS: Readonly<Record<(typeof CALLS)[number], readonly string[]>> = {
   fsync: ["EIO", "ENOSPC"],
   fdatasync: ["EIO", "ENOSPC"],

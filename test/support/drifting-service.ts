@@ -178,7 +178,7 @@ export function groupedDrifts(): readonly Drifts[] {
   return groups;
 }
 
-/** Serves a service with these drifts until the test ends; returns its origin. */
+/** Opens a proxy for the sandbox at `origin` that applies these drifts until the test ends; returns its own origin. */
 export async function openDriftingService(origin: string, drifts: readonly Drift[]): Promise<string> {
   const server = createServer((incoming, response) => {
     void (async () => {

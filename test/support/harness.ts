@@ -398,7 +398,7 @@ function createClock(start: number): Clock {
     now: () => Math.floor(now),
     monotonic: () => now - start,
     after: (milliseconds, run) => {
-      // A real timer would run such a delay at once, so a repeating timer would never stop.
+      // With such a delay a real timer would run at once, so a repeating timer would never stop.
       if (!Number.isFinite(milliseconds)) throw new Error(`a timer of ${milliseconds} ms`);
       timers.push({ at: now + milliseconds, run });
     },

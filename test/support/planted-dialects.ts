@@ -4,7 +4,7 @@ import { ERROR_CODES, ERRORS } from "../../src/core/errors.ts";
 import { isRecord } from "../../src/core/json.ts";
 import { RENAMABLE_EVENT_FIELDS, SIGNATURE_FORMS, type Dialect } from "../../src/core/shape/dialect.ts";
 
-/** One difference of a service, and whether a calibration with a payer can observe it. */
+/** One difference of a service from the sandbox, and whether a calibration with a payer can observe it. */
 type Planted = {
   readonly part: keyof typeof UNSEEN;
   readonly dialect: Dialect;

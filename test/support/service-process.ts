@@ -27,7 +27,7 @@ export type ServiceProcess = {
 
 const start = perFile(() => startCommand(tempFolder()));
 
-/** Replaces the service for the campaigns that the running file loads. */
+/** Replaces the service for the campaigns that the current test file loads. */
 export function replaceService(startOther: () => Promise<ServiceProcess>): void {
   start.replace(startOther);
 }

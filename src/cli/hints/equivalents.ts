@@ -1,6 +1,6 @@
 import { completeAddress } from "../../core/network/spelled-address.ts";
 
-/** Suggested commands, or a sentence if this program has no such command. */
+/** Suggested commands, or a sentence if this program has no equivalent command. */
 export type Suggestion = readonly string[] | string;
 
 /** The suggestion of the longest row that these words begin with; undefined if there is no such row. */

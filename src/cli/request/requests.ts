@@ -120,7 +120,7 @@ function printNewRequests({ printer }: Context, requestPage: AnswerOf<"listReque
   }
 }
 
-/** `requests get` shows the columns that do not fit. The day is shown only if the requests span several days. */
+/** `requests get` shows the columns that do not fit. AT has a date only if dates differ; REAL TIME always has one. */
 function requestLines(requests: readonly RequestEntry[], { width, style }: TableStyle): Promise<string> {
   const days = new Set(requests.map(({ at }) => toIso(at).slice(0, 10)));
   const start = days.size === 1 ? "2026-01-01T".length : 0;

@@ -245,11 +245,12 @@ export function lastCheckout({ checkouts }: Purchase): ListedCheckout {
   return checkout;
 }
 
-/** The checkout to look up in the view: the paid one, else the shop's last; if `hasSameId`, by its first order_id. */
+/** The checkout to look up in the view: the paid checkout, otherwise the shop's last. */
 export function viewedCheckout({ recording }: Pick<Bench, "recording">, purchase: Purchase): ViewedCheckout {
   const checkouts = ownCheckouts(purchase);
   const [first] = checkouts;
   const order = purchase.paidCheckout ?? checkouts.at(-1) ?? { id: "", orderId: purchase.cartId };
+  // If the shop uses the given order_id, its view is read by the order_id of its first checkout.
   return recording.hasSameId && first !== undefined ? { ...order, orderId: first.orderId } : order;
 }
 

@@ -24,7 +24,7 @@ import type { CallOperation } from "../control/control.ts";
 export type JudgedEndpoint = Pick<EndpointEntry, "id" | "url" | "eventTypes"> &
   Pick<AnswerOf<"showSecret">, "inForce">;
 
-/** How an event that is sent differs from a delivery of the service. */
+/** How a sent event differs from the service's delivery. */
 export type EventVariant = Mutations & {
   /** Describes the event in a story; `{type}` stands for the event's type. */
   readonly text: string;

@@ -39,7 +39,7 @@ const MAX_DEPTH = 16;
 /** The largest edit distance that counts as a misspelling. */
 const MAX_TYPING_ERRORS = 3;
 
-/** Parses JSON with comments (decision 83). Refuses with the faults of the first check that fails, without secrets. */
+/** Parses JSON with comments (decision 83). Refuses with the faults of the first failed check, none with a secret. */
 export function parseConfig(text: string): Outcome<ParsedConfig, readonly ConfigFault[]> {
   const source = text.startsWith("\ufeff") ? ` ${text.slice(1)}` : text;
   const sizeFault = limitFault(source);

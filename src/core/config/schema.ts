@@ -141,7 +141,7 @@ const target = z.strictObject({
 });
 export type TargetSection = DomainOf<typeof target>;
 
-/** The schema of the file, in the names of the code; `wireSchema` derives the schema of the text. */
+/** The schema of the file, with camelCase names; `wireSchema` derives the schema of the file's text. */
 export const configFile = z.strictObject({
   $schema: z.optional(z.string()),
   sandbox: z.optional(sandbox),

@@ -47,7 +47,7 @@ type Setting = {
 /** The default port (decision 1). Clients do not use it as a default. */
 export const DEFAULT_PORT = 4242;
 
-/** All settings, by the names of their fields in the file, in the order of the file. */
+/** All settings, by the names of their fields in camelCase, in the order of an exported file. */
 const SETTINGS = {
   port: {
     kind: { kind: "integer", minimum: 0, maximum: 65_535 },

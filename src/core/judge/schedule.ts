@@ -20,7 +20,7 @@ export type PayerOutcome = (typeof PAYER_OUTCOMES)[number];
 export const KILLS = ["kill", "kill_after_answer"] as const;
 export type Kill = (typeof KILLS)[number];
 
-/** A fault of a schedule, in the form of the control API and the test kit, or a kill. */
+/** A fault of a schedule, with the fields of `faults.add` in the test kit, or a kill. */
 export type ScheduledFault = Omit<FaultRequest, "action" | "until"> & { readonly action: FaultAction | Kill };
 
 /** The faults of a purchase, in the order in which they are added, and how the payer ends the payment. */

@@ -206,7 +206,7 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
   return { ...proof, risks: risksIn(drill.steps).map(wordsOf) };
 }
 
-/** Logged requests prove nothing: any client could have sent them, even a client that confuses its keys. */
+/** The drill decides. Logged requests are only shown: even a client that confuses its keys could have sent them. */
 function idempotencyItem(facts: ReadinessFacts): ItemFinding {
   const { storeId: subject, idempotency } = facts;
   const { replay, refusal, drill } = idempotency;

@@ -17,7 +17,7 @@ export function parseCertificates(text: string): Outcome<string> {
   return refuseFact("ca_not_pem", {});
 }
 
-/** Whether a text is one or more certificates in PEM. OpenSSL skips invalid parts, and would then trust no server. */
+/** Whether a text has certificates in PEM, all valid. Node silently ignores an invalid one and all that follow it. */
 export function areCertificates(text: string): boolean {
   const blocks = text.match(CERTIFICATE_PATTERN) ?? [];
   return blocks.length > 0 && blocks.every((pem) => readCertificate(pem) !== undefined);

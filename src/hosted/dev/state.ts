@@ -31,7 +31,7 @@ import { refuseFolder, ownerFault } from "../../host/folder/trust.ts";
 type StateWorld = Pick<World, "files" | "sqliteAddon" | "now" | "randomBytes">;
 
 type HostedState = {
-  /** `new`: there are no files. `unready`: a first start ended before it was ready. `filled`: a start was ready. */
+  /** `new`: there is no store. `unready`: the first start ended before it was ready. `filled`: a start became ready. */
   readonly stage: "new" | "unready" | "filled";
   /** Whether there is a database, which may contain deliveries to send. */
   readonly hasDatabases: boolean;

@@ -46,7 +46,7 @@ export function createAssumptionLog(
   };
 
   return {
-    /** Records decisions: looks them up in memory, and writes the first use of each decision in a store. */
+    /** Records that a request relied on decisions; only the first use of each decision in a store is written. */
     note: (reliedDecisions: DecisionNumbers, { storeId, requestId, at }: Reliance): void => {
       for (const decision of reliedDecisions) {
         const decisions = decisionsOf(storeId);

@@ -30,7 +30,7 @@ export function pageViewsTable(connection: Connection) {
   };
 
   return {
-    /** Stores a view. Returns false soon after the last view of this kind, and above the maximum. */
+    /** Stores nothing and returns false within `VIEW_INTERVAL_MS` of a view of this kind, or after `MAX_PAGE_VIEWS`. */
     keep: (checkoutId: string, view: PageView): boolean =>
       statements.insert.run({ ...view, checkoutId, maxViews: MAX_PAGE_VIEWS, minGapMs: VIEW_INTERVAL_MS })
         .changes > 0,

@@ -134,7 +134,7 @@ export function createLogBinding(
     update.run(Buffer.from(next, "hex"));
   };
 
-  /** Records the salt, and drops the marks before the mark that the database file has. */
+  /** Records the salt. Drops the marks before `copiedMark`, the database file's mark if the whole log was copied. */
   const record = (copiedMark?: string): void => {
     const openings = readOpenings(path);
     if (openings === undefined) return;

@@ -5,7 +5,7 @@ import { FIRST_MOMENT, LAST_MOMENT } from "../../core/clock.ts";
 import type { Connection } from "../connection/connection.ts";
 import { tablesToCopy, type CopiedTable } from "./rows.ts";
 
-/** The time of the restore, in real milliseconds, and whether an administrator restores the snapshot. */
+/** The real time of the restore, in milliseconds, and whether an administrator restores the snapshot. */
 type RestoreFacts = { readonly now: number; readonly isAdministrator: boolean };
 
 /** Why a snapshot that another sandbox took, or that was changed, is refused; undefined if it can be restored. */

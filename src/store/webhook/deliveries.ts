@@ -151,7 +151,7 @@ function deliveryUpdates(sql: ReturnType<typeof prepare>) {
     /** Postpones a delivery; the later events of its checkout may overtake it. */
     postpone: ({ id }: Pick<Delivery, "id">, nextAt: number): void => void sql.postpone.run({ id, nextAt }),
 
-    /** Postpones the later events of a checkout until this delivery is due, before which they cannot be sent. */
+    /** Postpones the later events of a checkout to the time of this delivery: they cannot be sent before it. */
     holdFollowers: (position: SequencePosition, nextAt: number): void => {
       for (const follower of sql.selectFollowers.all(position))
         if (follower.nextAt < nextAt) sql.setNextAt.run({ id: follower.id, nextAt });

@@ -62,7 +62,7 @@ export function eventLog(
   });
 }
 
-/** The deliveries of a store. Only a successful delivery matches a string. */
+/** `waitFor` with a string, such as an event type, finds only successful deliveries; a filter also finds others. */
 export function deliveryLog(
   sandbox: InProcessSandbox,
   { calls, storeId }: StoreLogContext,

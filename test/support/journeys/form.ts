@@ -50,7 +50,7 @@ export const SOURCE: Form = {
   hosted: WITHOUT_WORKER,
 };
 
-/** A form that is started as a program with leading arguments. */
+/** A form that users start with `command`, to which the words of the command line are appended. */
 export function programForm({
   command,
   variables = {},

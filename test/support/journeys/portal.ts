@@ -76,15 +76,15 @@ export async function walkPortal(site: Site): Promise<void> {
   for (const form of inOrder) await send(site, visitors, form);
 }
 
-/** The maximum number of changes of a page while it is followed. */
-const MAX_CHANGES = 5;
+/** Maximum number of requests for a page until it is unchanged, including the first load. */
+const MAX_LOADS = 5;
 
 /** Follows a page as its script does: asks with the page's tag whether the page has changed. */
 async function follow(site: Site, visitor: Visitor): Promise<void> {
   const path = `/portal/${site.ready.store_id}/checkouts`;
   const statuses: number[] = [];
   let tag: Readonly<Record<string, string>> = {};
-  while (statuses.at(-1) !== 304 && statuses.length < MAX_CHANGES) {
+  while (statuses.at(-1) !== 304 && statuses.length < MAX_LOADS) {
     const { status, body } = await show(site, visitor, path, tag);
     const asking = parse(String(body)).querySelector("[hx-headers]")?.getAttribute("hx-headers");
     tag = JSON.parse(asking ?? "{}") as typeof tag;

@@ -68,7 +68,7 @@ async function play(bench: Bench, schedule: Schedule) {
   return {
     schedule,
     trace,
-    /** The rules that this run has shown to hold or to be broken. */
+    /** The invariants that this run has shown to hold or to be broken. */
     judgedInvariants: judgedRules,
     // A rule that two readings show as broken is reported once.
     broken: [...ruleByInvariant.values()].toReversed(),

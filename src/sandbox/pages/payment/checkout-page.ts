@@ -61,7 +61,7 @@ function orderSummary(context: PageContext): Html {
   </section>`;
 }
 
-/** The next step: start an attempt, or scan the code of the open attempt. */
+/** The next step (start an attempt, or scan the code of the open attempt), and the ways to cancel and to return. */
 function paymentCard(context: PageContext): Html {
   const { view } = context;
   const openAttempt = view.attempts.find(({ outcome }) => outcome === null);
@@ -74,7 +74,7 @@ function paymentCard(context: PageContext): Html {
   </section>`;
 }
 
-/** The form that cancels, after one confirmation, which works without scripts. */
+/** The form that cancels the checkout, after one confirmation. The confirmation works without scripts. */
 function cancelStep(context: PageContext, action: string): Html {
   return html`<details class="ask">
     <summary>${PAYMENT_TEXTS.cancel}</summary>
