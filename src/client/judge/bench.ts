@@ -342,22 +342,19 @@ async function listAttempts(
   purchase: Purchase,
   runs: readonly CreateRun[],
 ): Promise<readonly ListedCheckout[]> {
-  const { cartId } = purchase;
   if (search !== undefined) return [];
-  const similarCheckouts = await listOrders(call, { q: cartId });
-  const isAttempt = ({ orderId }: ListedCheckout): boolean =>
-    orderId.includes(cartId) && !drawnIds.has(orderId);
+  const { cartId } = purchase;
   const newestAt = purchase.checkouts.at(-1)?.createdAt ?? 0;
-  const isNew = ({ id, createdAt }: ListedCheckout): boolean => !cartIds.has(id) && createdAt >= newestAt;
   // A neighbour's order_id may be a part of this one.
   const otherIds = [...drawnIds].filter((drawnId) => !cartId.includes(drawnId));
-  const isOfOther = ({ orderId }: ListedCheckout): boolean => otherIds.some((id) => orderId.includes(id));
-  const namedCheckouts = (await listNamed(call, runs)).filter(
-    (checkout) => isNew(checkout) && !isOfOther(checkout),
+  const isAttempt = ({ id, orderId, createdAt }: ListedCheckout): boolean =>
+    !cartIds.has(id) && createdAt >= newestAt && !otherIds.some((otherId) => orderId.includes(otherId));
+  const namedCheckouts = (await listNamed(call, runs)).filter(isAttempt);
+  const similarCheckouts = (await listOrders(call, { q: cartId })).filter(
+    (checkout) => checkout.orderId.includes(cartId) && isAttempt(checkout),
   );
   // An answer that also contains ids of other orders proves nothing.
-  const namedAttempts = namedCheckouts.length === 1 ? namedCheckouts : [];
-  return [...namedAttempts, ...similarCheckouts.filter((checkout) => isAttempt(checkout) && isNew(checkout))];
+  return namedCheckouts.length === 1 ? [...namedCheckouts, ...similarCheckouts] : similarCheckouts;
 }
 
 /** Whether an answer leads to the checkout of another purchase, although the order has a checkout. */
