@@ -11,7 +11,8 @@ import {
   type JudgedHistory,
 } from "../../client/judge/run.ts";
 import type { ShopDescription } from "../../client/judge/description.ts";
-import { createBench, type Bench, type CreateMethod } from "../../client/judge/bench.ts";
+import { createBench, type Bench, type CreateMethod, type JudgedShop } from "../../client/judge/bench.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
 import { runPlainPurchase, type PlainPurchase } from "../../client/judge/plain.ts";
 import { refusesAgain } from "../../client/judge/tell.ts";
 import { HISTORY_TITLES } from "../../core/judge/histories/histories.ts";
@@ -231,7 +232,6 @@ async function runAll(run: Run): Promise<RunReport> {
       : ({ setsIds: usesId(shop.create) ? true : undefined } as const);
   await refuseHeldEndpoint(call);
   const { dialect, capabilities } = await call({ name: "storeSummary", body: undefined });
-  const methods = capabilities.filter(({ kind, active }) => kind === "payment_method" && active);
   const plainBench = createBench({
     world,
     target: control,
@@ -239,10 +239,7 @@ async function runAll(run: Run): Promise<RunReport> {
     shop: {
       ...shop,
       ...orders,
-      otherMethod: otherMethodOf(
-        shop.create,
-        methods.map(({ name }) => name),
-      ),
+      otherMethod: otherMethodOf(shop.create, capabilities),
       commandTimeoutMs: options.commandTimeout,
     },
     ...(await createOrderIdGenerator(call, seed)),
@@ -316,9 +313,12 @@ function usesId(create: CreateMethod): boolean {
 /** The form's field with one of the payment methods, and another of them as its value. */
 function otherMethodOf(
   create: CreateMethod | undefined,
-  methods: readonly string[],
-): Readonly<Record<string, string>> | undefined {
+  capabilities: AnswerOf<"storeSummary">["capabilities"],
+): JudgedShop["otherMethod"] {
   if (create === undefined || !("url" in create)) return undefined;
+  const methods = capabilities.flatMap(({ kind, active, name }) =>
+    kind === "payment_method" && active ? [name] : [],
+  );
   const [field, value] = Object.entries(create.form).find(([, text]) => methods.includes(text)) ?? [];
   const otherMethod = methods.find((method) => method !== value);
   return field === undefined || otherMethod === undefined ? undefined : { [field]: otherMethod };

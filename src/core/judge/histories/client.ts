@@ -9,8 +9,6 @@ import {
   CANCELLED_ORDER,
   CREATE,
   end,
-  TELL_PAID,
-  SLOW_API_MS,
   EVENTS_AGAIN,
   historiesWith,
   LOOK,
@@ -20,9 +18,11 @@ import {
   PAY,
   PAYMENT,
   SECOND_ATTEMPT_CAUSES,
+  SLOW_API_MS,
   startNow,
   TELL,
   TELL_CREATED,
+  TELL_PAID,
 } from "./steps.ts";
 
 /** A create that the customer makes again until its answer has arrived. */
