@@ -19,6 +19,15 @@ const VIEW = ["--order-view", `${SHOP}/orders/{order_id}`, "--paid-when", '"paid
 /** Concurrent waits add up on the clock of a harness, so the limits are high. */
 const PATIENT = ["--settle", "60s", "--budget", "1h", "--json"];
 
+/** The section of a served shop that sells through its page. */
+const PAGE_SHOP = {
+  serve: "serve",
+  endpoint: "/hooks",
+  create: { post: "/buy", form: { cart: "{order_id}" } },
+  order_view: "/orders/{order_id}",
+  paid_when: '"paid"',
+};
+
 type Report = {
   readonly ok: boolean;
   readonly histories: number;
@@ -81,14 +90,8 @@ test("a shop in checkout.config.json is served on the port in PORT, sells throug
 });
 
 test("a shop whose create takes no order_id is not told that its second create makes another order", async () => {
-  const section = {
-    serve: "serve",
-    endpoint: "/hooks",
-    create: { post: "/buy", form: { item: "knife" } },
-    order_id_of: "/orders/(N-[\\w-]+)",
-    order_view: "/orders/{order_id}",
-    paid_when: '"paid"',
-  };
+  const create = { post: "/buy", form: { item: "knife" } };
+  const section = { ...PAGE_SHOP, create, order_id_of: "/orders/(N-[\\w-]+)" };
   let count = 0;
   const kind = { orderIdOf: () => `N-${(count += 1)}` };
   const options = ["--only", "paid_late", "--trust-config", ...PATIENT];
@@ -97,13 +100,8 @@ test("a shop whose create takes no order_id is not told that its second create m
 });
 
 test("a shop that makes another checkout for another payment method, while the first can be paid, fails", async () => {
-  const section = {
-    serve: "serve",
-    endpoint: "/hooks",
-    create: { post: "/buy", form: { cart: "{order_id}", method: "alipay_plus" } },
-    order_view: "/orders/{order_id}",
-    paid_when: '"paid"',
-  };
+  const form = { cart: "{order_id}", method: "alipay_plus" };
+  const section = { ...PAGE_SHOP, create: { post: "/buy", form } };
   const options = ["--only", "bought_other_method", "--trust-config", ...PATIENT];
   const run = (kind: ShopKind) => judge({ kind, section, options, part: [] });
   const [right, wrong] = [await run({}), await run({ hasOrderPerMethod: true })];
@@ -115,14 +113,7 @@ test("a shop that makes another checkout for another payment method, while the f
 });
 
 test("a shop that leads a customer to an earlier open order in place of the new one fails", async () => {
-  const section = {
-    serve: "serve",
-    endpoint: "/hooks",
-    create: { post: "/buy", form: { cart: "{order_id}" } },
-    order_view: "/orders/{order_id}",
-    paid_when: '"paid"',
-    return_url: "/thanks",
-  };
+  const section = { ...PAGE_SHOP, return_url: "/thanks" };
   const run = (kind: ShopKind) => {
     const only = ["--only", "return_one_browser", "--trust-config", ...PATIENT];
     return judge({ kind, section, options: only, part: [] });

@@ -183,15 +183,19 @@ function newOrder(): Order {
 class CompletedShop extends CarefulShop {
   protected readonly completed = new Set<string>();
 
+  /** Whether an event with this status makes a completed order unpaid. */
+  reopens(_status: string): boolean {
+    return false;
+  }
+
   override take(event: ShopEvent): Promise<number> {
     const { order_id: orderId, status } = event.data;
     if (status === "succeeded") this.site.harness.clock.after(5000, () => this.completed.add(orderId));
+    if (this.completed.has(orderId) && this.reopens(status)) {
+      const states = this.orders.get(orderId)?.checkouts.values() ?? [];
+      for (const state of states) state.status = "created";
+    }
     return super.take(event);
-  }
-
-  protected unpay(orderId: string): void {
-    const order = this.orders.get(orderId);
-    for (const state of order?.checkouts.values() ?? []) state.status = "created";
   }
 }
 
@@ -724,20 +728,16 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
   later_events: [
     "final_stays",
     class extends CompletedShop {
-      override async take(event: ShopEvent): Promise<number> {
-        const { order_id: orderId, status } = event.data;
-        if (status === "pending" && this.completed.has(orderId)) this.unpay(orderId);
-        return super.take(event);
+      override reopens(status: string): boolean {
+        return status === "pending";
       }
     },
   ],
   later_first_end: [
     "final_stays",
     class extends CompletedShop {
-      override async take(event: ShopEvent): Promise<number> {
-        const { order_id: orderId, status } = event.data;
-        if (this.hasEnded(status) && this.completed.has(orderId)) this.unpay(orderId);
-        return super.take(event);
+      override reopens(status: string): boolean {
+        return this.hasEnded(status);
       }
       // Learns of the end from the API, before its event arrives.
       override async buy(orderId: string): Promise<string | undefined> {
