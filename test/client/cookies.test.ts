@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { createCookieJar } from "../../src/client/judge/cookies.ts";
+import { createCookieJar } from "../../src/client/judge/shop/cookies.ts";
 import { sendHttp } from "../../src/web/send.ts";
 
 const SHOP = "http://localhost:3000/thanks";

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createCookieJar } from "../../src/client/judge/cookies.ts";
-import { shopOf } from "../../src/client/judge/description.ts";
+import { createCookieJar } from "../../src/client/judge/shop/cookies.ts";
+import { shopOf } from "../../src/client/judge/shop/description.ts";
 import { mergeRuns, withReplays } from "../../src/client/judge/replay.ts";
 import type { JudgedHistory } from "../../src/client/judge/run.ts";
 import { openReturnPage } from "../../src/client/judge/returns.ts";

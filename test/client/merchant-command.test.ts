@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
-import { readView } from "../../src/client/judge/view.ts";
+import { readView } from "../../src/client/judge/shop/view.ts";
 import { runMerchantCommand } from "../../src/client/merchant-command.ts";
 import { FULL, part } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";

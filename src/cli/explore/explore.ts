@@ -1,6 +1,6 @@
 // `checkout explore`: selects the sandbox and the shop to explore. The search: client/judge/search/.
 import type { ControlTarget } from "../../client/control/control.ts";
-import type { ShopDescription } from "../../client/judge/description.ts";
+import type { ShopDescription } from "../../client/judge/shop/description.ts";
 import { runSearch, SEARCH_DEFAULTS, type ExplorationResult } from "../../client/judge/search/search.ts";
 import {
   ownStoreOpener,
@@ -11,7 +11,7 @@ import {
 import { parseCommandLine } from "../../client/merchant-command.ts";
 import { runSchedule } from "../../client/judge/search/run-schedule.ts";
 import { raceWithAbort } from "../../client/judge/run.ts";
-import { ShopFailure } from "../../client/judge/served-shop.ts";
+import { ShopFailure } from "../../client/judge/shop/served-shop.ts";
 import { isKill, scheduleLine, type Schedule } from "../../core/judge/schedule.ts";
 import type { KillsByPlace } from "../../core/judge/search.ts";
 import { quote } from "../../core/shell/quote.ts";

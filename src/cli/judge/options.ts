@@ -1,6 +1,6 @@
 // The options that describe a shop, for `checklist run`, `explore` and `shop check`: the fields of the section `shop`.
 import type { Option } from "commander";
-import type { ShopDescription } from "../../client/judge/description.ts";
+import type { ShopDescription } from "../../client/judge/shop/description.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
 import { DEFAULT_SETTLE_MS, MAX_SETTLE_MS } from "../../core/judge/shop.ts";
 import { accept } from "../../core/outcome.ts";

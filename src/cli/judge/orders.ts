@@ -1,6 +1,6 @@
 import type { CallOperation, ControlTarget } from "../../client/control/control.ts";
 import type { Bench, JudgedShop } from "../../client/judge/bench.ts";
-import type { ViewedCheckout } from "../../client/judge/view.ts";
+import type { ViewedCheckout } from "../../client/judge/shop/view.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { isFinal } from "../../core/checkout/payment.ts";

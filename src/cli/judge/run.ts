@@ -10,7 +10,7 @@ import {
   runHistories,
   type JudgedHistory,
 } from "../../client/judge/run.ts";
-import type { ShopDescription } from "../../client/judge/description.ts";
+import type { ShopDescription } from "../../client/judge/shop/description.ts";
 import { createBench, type Bench, type CreateMethod, type JudgedShop } from "../../client/judge/bench.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { runPlainPurchase, type PlainPurchase } from "../../client/judge/plain.ts";

@@ -1,7 +1,7 @@
 // The description of a shop: options first, then the section `shop` of checkout.config.json, whose commands run only
 // after the user has confirmed that section of that file.
 import { dirname, join } from "node:path";
-import type { ShopDescription } from "../../client/judge/description.ts";
+import type { ShopDescription } from "../../client/judge/shop/description.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
 import { loadConfig } from "../../host/config/load.ts";
 import { trustFault } from "../../host/folder/trust.ts";

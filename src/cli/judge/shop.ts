@@ -1,8 +1,8 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { JudgedShop } from "../../client/judge/bench.ts";
-import { shopOf, type ShopDescription } from "../../client/judge/description.ts";
-import { fillAddress, parseShopTarget, sendLocally } from "../../client/judge/view.ts";
-import { ShopFailure, startShop, type ServedShop } from "../../client/judge/served-shop.ts";
+import { shopOf, type ShopDescription } from "../../client/judge/shop/description.ts";
+import { fillAddress, parseShopTarget, sendLocally } from "../../client/judge/shop/view.ts";
+import { ShopFailure, startShop, type ServedShop } from "../../client/judge/shop/served-shop.ts";
 import { runMerchantCommand } from "../../client/merchant-command.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";

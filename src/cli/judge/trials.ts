@@ -21,7 +21,7 @@ import { catchRefusal } from "../problem.ts";
 import { operationsAt } from "../target/call.ts";
 import { runWithSpinner } from "../request/exchange.ts";
 import { createOrderIdGenerator } from "./orders.ts";
-import type { ShopDescription } from "../../client/judge/description.ts";
+import type { ShopDescription } from "../../client/judge/shop/description.ts";
 import { bindShop } from "./shop.ts";
 
 export type Trial = {

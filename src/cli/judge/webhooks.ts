@@ -4,7 +4,7 @@ import type { CallOperation, ControlTarget } from "../../client/control/control.
 import { postOf } from "../../client/judge/events.ts";
 import { sendForms } from "../../client/judge/forms/forms.ts";
 import { findReceivers, type FoundReceiver } from "../../client/judge/forms/receivers.ts";
-import { fillAddress } from "../../client/judge/view.ts";
+import { fillAddress } from "../../client/judge/shop/view.ts";
 import { toIso } from "../../core/clock.ts";
 import type { DrillStep, DrillVerdict } from "../../core/readiness/drill-shapes.ts";
 import type { ShopSection } from "../../core/judge/shop.ts";

@@ -16,9 +16,9 @@ import type { EventEntry } from "../../core/webhook/shapes.ts";
 import type { World } from "../../world.ts";
 import type { CallOperation, ControlTarget } from "../control/control.ts";
 import { commandResult, runMerchantCommand } from "../merchant-command.ts";
-import { createCookieJar, type CookieJar } from "./cookies.ts";
+import { createCookieJar, type CookieJar } from "./shop/cookies.ts";
 import type { JudgedEndpoint, EventVariant } from "./events.ts";
-import type { ServedShop } from "./served-shop.ts";
+import type { ServedShop } from "./shop/served-shop.ts";
 import {
   BROWSER_HEADERS,
   fillAddress,
@@ -27,7 +27,7 @@ import {
   type EnvironmentVariables,
   type OrderViewSource,
   type ViewedCheckout,
-} from "./view.ts";
+} from "./shop/view.ts";
 
 /** How the shop creates an order: a command, a function of a test suite, or a POST to one of its pages. */
 export type CreateMethod =

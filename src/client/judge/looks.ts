@@ -5,7 +5,7 @@ import { MAX_SETTLE_MS } from "../../core/judge/shop.ts";
 import { containsSecret } from "../../core/text.ts";
 import { poll } from "../poll.ts";
 import { ownCheckouts, viewedCheckout, type Bench, type Purchase } from "./bench.ts";
-import { readView, type ViewReading } from "./view.ts";
+import { readView, type ViewReading } from "./shop/view.ts";
 
 const REREAD_PAUSE_MS = 150;
 /** Maximum time until the shop knows a new order, in milliseconds. */

@@ -18,7 +18,7 @@ import {
 } from "./bench.ts";
 import { createsOf } from "./buy.ts";
 import { awaitNewOrder, awaitReading, isBooked, lookAt, lookFact, quietMs } from "./looks.ts";
-import type { ViewReading } from "./view.ts";
+import type { ViewReading } from "./shop/view.ts";
 
 export type PlainPurchase = Awaited<ReturnType<typeof runPlainPurchase>>;
 

@@ -15,7 +15,7 @@ import {
   type Step,
 } from "../../core/judge/step.ts";
 import { poll } from "../poll.ts";
-import { createCookieJar } from "./cookies.ts";
+import { createCookieJar } from "./shop/cookies.ts";
 import { lastCheckout, createPurchase, ownCheckouts, refresh, type Bench, type Purchase } from "./bench.ts";
 import { buy, createElsewhere, hasNewOrderId } from "./buy.ts";
 import { expectedOrderId, purchaseOf, removeFaults, setFaults, type Play } from "./faults.ts";

@@ -5,8 +5,8 @@ import { factOf } from "../../core/readiness/drills/said.ts";
 import { returnUrl } from "../../core/checkout/return-origin.ts";
 import { excerpt } from "../../core/text.ts";
 import type { Bench } from "./bench.ts";
-import type { CookieJar } from "./cookies.ts";
-import { BROWSER_HEADERS, fillAddress, noAnswer, sendWithReloads, type ViewedCheckout } from "./view.ts";
+import type { CookieJar } from "./shop/cookies.ts";
+import { BROWSER_HEADERS, fillAddress, noAnswer, sendWithReloads, type ViewedCheckout } from "./shop/view.ts";
 
 /** A visit of the return page: whether it was reached, and the answer. */
 type Visit = { readonly hasArrived: boolean; readonly got: StepValue };

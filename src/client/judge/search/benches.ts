@@ -1,11 +1,11 @@
 // Creates the benches of a search that runs commands, for applications in any language: a command makes one purchase,
-// alone, with a shop that is started for each run (client/judge/served-shop.ts), or with a running shop.
+// alone, with a shop that is started for each run (client/judge/shop/served-shop.ts), or with a running shop.
 import { isKill, targetsDelivery, type Schedule } from "../../../core/judge/schedule.ts";
 import { createBench, type Bench, type JudgedShop } from "../bench.ts";
-import { shopOf, type ShopDescription } from "../description.ts";
+import { shopOf, type ShopDescription } from "../shop/description.ts";
 import { callOnStore, type SearchBench } from "./run-schedule.ts";
-import { startShop, type ServedShop, type ShopWorld } from "../served-shop.ts";
-import type { EnvironmentVariables } from "../view.ts";
+import { startShop, type ServedShop, type ShopWorld } from "../shop/served-shop.ts";
+import type { EnvironmentVariables } from "../shop/view.ts";
 
 export type ExploredShop = Pick<Bench, "target" | "call" | "signal" | "newId"> & {
   readonly world: ShopWorld["world"] & Bench["world"];

@@ -1,13 +1,13 @@
-import { headerPairs } from "../../core/network/headers.ts";
-import { type ScheduledFault } from "../../core/judge/schedule.ts";
-import { isRecord, parseJson } from "../../core/json.ts";
-import type { HttpRequest, HttpResponse, Listener, ShellEnd, ShellResult, World } from "../../world.ts";
+import { headerPairs } from "../../../core/network/headers.ts";
+import { type ScheduledFault } from "../../../core/judge/schedule.ts";
+import { isRecord, parseJson } from "../../../core/json.ts";
+import type { HttpRequest, HttpResponse, Listener, ShellEnd, ShellResult, World } from "../../../world.ts";
 import type { EnvironmentVariables } from "./view.ts";
-import type { StepValue } from "../../core/readiness/drill-shapes.ts";
-import { englishOf } from "../../core/readiness/drills/said.ts";
-import { commandResult, runMerchantCommand } from "../merchant-command.ts";
-import { createQueue } from "../../core/mutex.ts";
-import { poll } from "../poll.ts";
+import type { StepValue } from "../../../core/readiness/drill-shapes.ts";
+import { englishOf } from "../../../core/readiness/drills/said.ts";
+import { commandResult, runMerchantCommand } from "../../merchant-command.ts";
+import { createQueue } from "../../../core/mutex.ts";
+import { poll } from "../../poll.ts";
 
 /** How a shop is started. The shop gets its port in the variable `PORT`, and webhooks at `receiverPath`. */
 type ShopCommand = {

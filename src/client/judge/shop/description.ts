@@ -1,6 +1,6 @@
 // The shop as its section and options describe it.
-import type { ShopSection } from "../../core/judge/shop.ts";
-import type { JudgedShop, CreateMethod } from "./bench.ts";
+import type { ShopSection } from "../../../core/judge/shop.ts";
+import type { JudgedShop, CreateMethod } from "../bench.ts";
 import type { EnvironmentVariables, ViewSource } from "./view.ts";
 
 export type ShopDescription = Omit<ShopSection, "paidWhen" | "orderIdOf" | "cookie"> & {

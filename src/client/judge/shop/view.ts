@@ -1,14 +1,14 @@
-import { parseView, viewExcerpt, type ShownOrder, type ViewPatterns } from "../../core/judge/view.ts";
-import type { FailureCode } from "../../core/readiness/drill-sentences.ts";
-import type { StepValue } from "../../core/readiness/drill-shapes.ts";
-import { factOf } from "../../core/readiness/drills/said.ts";
-import type { Checkout } from "../../core/checkout/checkout.ts";
-import { isError, type Outcome } from "../../core/outcome.ts";
-import { parseTarget, type DeliveryTarget } from "../../core/webhook/target.ts";
-import { excerpt } from "../../core/text.ts";
-import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
-import type { ControlTarget } from "../control/control.ts";
-import { runMerchantCommand } from "../merchant-command.ts";
+import { parseView, viewExcerpt, type ShownOrder, type ViewPatterns } from "../../../core/judge/view.ts";
+import type { FailureCode } from "../../../core/readiness/drill-sentences.ts";
+import type { StepValue } from "../../../core/readiness/drill-shapes.ts";
+import { factOf } from "../../../core/readiness/drills/said.ts";
+import type { Checkout } from "../../../core/checkout/checkout.ts";
+import { isError, type Outcome } from "../../../core/outcome.ts";
+import { parseTarget, type DeliveryTarget } from "../../../core/webhook/target.ts";
+import { excerpt } from "../../../core/text.ts";
+import type { OutboundRequest, OutboundResult, World } from "../../../world.ts";
+import type { ControlTarget } from "../../control/control.ts";
+import { runMerchantCommand } from "../../merchant-command.ts";
 
 /** The environment variables of a merchant's command; undefined removes a variable. */
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
