@@ -1,18 +1,16 @@
 import { expect, test } from "vitest";
 import { mergeRuns } from "../../src/client/judge/replay.ts";
-import type { JudgedHistory } from "../../src/client/judge/run.ts";
-import { HISTORIES, HISTORY_NAMES, type HistoryName } from "../../src/core/judge/histories/histories.ts";
+import type { JudgedHistory } from "../../src/client/judge/played.ts";
+import { HISTORY_NAMES, historyOf } from "../../src/core/judge/histories/histories.ts";
 import type { Cause } from "../../src/core/readiness/drills/judge-causes.ts";
-import type { History } from "../../src/core/judge/step.ts";
 
 const RULE = "booked_when_paid";
 
-function likelyCause(name: HistoryName): Cause | undefined {
-  const { causes }: Pick<History, "causes"> = HISTORIES[name];
-  return causes?.[RULE];
+function likelyCause(name: string): Cause | undefined {
+  return historyOf(name).causes?.[RULE];
 }
 
-function brokenIn(name: HistoryName): JudgedHistory {
+function brokenIn(name: string): JudgedHistory {
   const cause = likelyCause(name) ?? null;
   const verdict = { state: "broken", invariant: RULE, cause, expected: "", got: "" } as const;
   return { name, verdict, reference: null, story: [] };
@@ -24,7 +22,7 @@ const BY_CAUSE = [
 ].flatMap(([cause, name]) => (cause === undefined ? [] : [name]));
 
 test("likely causes of a broken rule are reported if there are at most three of them", () => {
-  const causes = (names: readonly HistoryName[]): readonly unknown[] =>
+  const causes = (names: readonly string[]): readonly unknown[] =>
     mergeRuns(names.map(brokenIn)).map(({ verdict }) => verdict.state === "broken" && verdict.cause);
   expect(BY_CAUSE.length).toBeGreaterThan(4);
   expect(causes(BY_CAUSE.slice(0, 3))).not.toContain(null);

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createCookieJar } from "../../src/client/judge/shop/cookies.ts";
 import { shopOf } from "../../src/client/judge/shop/description.ts";
 import { mergeRuns, withReplays } from "../../src/client/judge/replay.ts";
-import type { JudgedHistory } from "../../src/client/judge/run.ts";
+import type { JudgedHistory } from "../../src/client/judge/played.ts";
 import { openReturnPage } from "../../src/client/judge/returns.ts";
 import type { HistoryVerdict } from "../../src/core/judge/judge.ts";
 import type { OutboundResult } from "../../src/world.ts";

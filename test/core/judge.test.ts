@@ -1,13 +1,14 @@
 import { englishOf } from "../../src/core/readiness/drills/said.ts";
 import { expect, test } from "vitest";
 import { parseView, viewExcerpt } from "../../src/core/judge/view.ts";
-import { HISTORIES } from "../../src/core/judge/histories/histories.ts";
+import { historyOf, namesInOrder } from "../../src/core/judge/histories/histories.ts";
+import { combinationName, pairedCombinations } from "../../src/core/judge/histories/places.ts";
 import { judgeHistory, judgeLaterLooks, stepOf } from "../../src/core/judge/judge.ts";
 import { type CreateFact, type LookFact, type Truth } from "../../src/core/judge/observation.ts";
 import { nearAmount, neighbourIds } from "../../src/core/judge/neighbours.ts";
 import { isPattern, isDelay } from "../../src/core/judge/shop.ts";
 import { withShopSection } from "../../src/core/config/shop-section.ts";
-import type { History, Step } from "../../src/core/judge/step.ts";
+import type { Step } from "../../src/core/judge/step.ts";
 
 const UNPAID: Truth = { isPaid: false, isNotified: false, hasRetrieved: false, amountMinor: 1999 };
 const TOLD: Truth = { isPaid: true, isNotified: true, hasRetrieved: true, amountMinor: 1999 };
@@ -160,7 +161,9 @@ test("near amounts differ little from the order's amount, and one of them has th
 });
 
 test("a history uses only orders that it created, and declares the settings that its steps need", () => {
-  for (const [name, history] of Object.entries<History>(HISTORIES)) {
+  const combinations = pairedCombinations(() => true).map(combinationName);
+  for (const name of namesInOrder(combinations)) {
+    const history = historyOf(name);
     const flat = history.steps.flatMap((step): readonly Step[] =>
       step.act === "at_once" ? step.acts.flatMap((act) => ("steps" in act ? act.steps : [])) : [step],
     );

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { RUN_STEP_TITLES } from "../../src/core/judge/histories/histories.ts";
-import { stepTitle } from "../../src/core/readiness/drills/drill.ts";
+import { HISTORY_NAMES, stepTitle } from "../../src/core/judge/histories/histories.ts";
 import { factOf, FACT_TABLES, wordsOf } from "../../src/core/readiness/drills/said.ts";
 import { WEBHOOK_STEP_TITLES } from "../../src/core/readiness/drills/webhook.ts";
 
@@ -9,9 +8,10 @@ const NAMES = FACT_TABLES.flatMap((table) => Object.keys(table));
 test("every fact has a sentence in both languages, with the same values", () => {
   expect(NAMES.length).toBeGreaterThan(300);
   expect(new Set(NAMES).size).toBe(NAMES.length);
-  const titles = [WEBHOOK_STEP_TITLES, RUN_STEP_TITLES].flatMap((steps) =>
-    Object.keys(steps).map((name) => stepTitle(steps, name)),
-  );
+  const titles = [
+    ...Object.keys(WEBHOOK_STEP_TITLES).map((name) => stepTitle("webhook", name)),
+    ...HISTORY_NAMES.map((name) => stepTitle("duplicates", name)),
+  ];
   const values = ["v0", "v1", "v2", "v3"];
   const all = [...titles, ...NAMES.map((name) => wordsOf(factOf(name, ...values)))];
   const isEnglish = /[A-Za-z]+ [A-Za-z]+ [A-Za-z]+/;

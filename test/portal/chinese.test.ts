@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { RUN_STEP_TITLES } from "../../src/core/judge/histories/histories.ts";
-import type { StepTitles } from "../../src/core/readiness/drills/drill.ts";
+import { HISTORY_NAMES } from "../../src/core/judge/histories/histories.ts";
 import { factOf, FACT_TABLES } from "../../src/core/readiness/drills/said.ts";
 import { WEBHOOK_STEP_TITLES } from "../../src/core/readiness/drills/webhook.ts";
 import type { DrillKind } from "../../src/core/readiness/names.ts";
@@ -14,16 +13,16 @@ import { WRONG_FORMS, type Fields } from "../support/wrong-forms.ts";
 import { askPortal, portalHost, signIn } from "../support/portal-sign-in.ts";
 import type { DrillStep } from "../../src/core/readiness/drill-shapes.ts";
 
-const TITLES: Readonly<Record<DrillKind, StepTitles>> = {
-  webhook: WEBHOOK_STEP_TITLES,
-  duplicates: RUN_STEP_TITLES,
-  idempotency: RUN_STEP_TITLES,
-  browser_return: RUN_STEP_TITLES,
+const NAMES: Readonly<Record<DrillKind, readonly string[]>> = {
+  webhook: Object.keys(WEBHOOK_STEP_TITLES),
+  duplicates: HISTORY_NAMES,
+  idempotency: HISTORY_NAMES,
+  browser_return: HISTORY_NAMES,
 };
 
 /** Failed steps of one kind of drill, with all facts. */
 function failedSteps(kind: DrillKind): readonly DrillStep[] {
-  const names = Object.keys(TITLES[kind]);
+  const names = NAMES[kind];
   const facts = FACT_TABLES.flatMap((table) => Object.keys(table)).map((name) =>
     factOf(name, "1", "2", "3", "4"),
   );
@@ -44,7 +43,7 @@ function writeDrills({ cwd }: Harness, { storeId, endpoint }: { storeId: string;
   const insert = database.prepare(
     "INSERT INTO drills (id, store_id, kind, subject, passed, steps, at) VALUES (?, ?, ?, ?, 0, ?, ?)",
   );
-  for (const [at, kind] of (Object.keys(TITLES) as DrillKind[]).entries())
+  for (const [at, kind] of (Object.keys(NAMES) as DrillKind[]).entries())
     insert.run(
       `0199a3c4-5d00-7000-8000-00000000000${at}`,
       storeId,

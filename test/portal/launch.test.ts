@@ -1,7 +1,7 @@
 import { english } from "../../src/core/language.ts";
 import { expect, test } from "vitest";
-import { stepTitle } from "../../src/core/readiness/drills/drill.ts";
-import { CASE_NAMES, WEBHOOK_STEP_TITLES } from "../../src/core/readiness/drills/webhook.ts";
+import { stepTitle } from "../../src/core/judge/histories/histories.ts";
+import { CASE_NAMES } from "../../src/core/readiness/drills/webhook.ts";
 import { CHECKLIST_ITEMS } from "../../src/core/readiness/names.ts";
 import { openDrillSite } from "../support/drill-site.ts";
 import { createHarness, EPHEMERAL, type Harness, type RunningSandbox } from "../support/harness.ts";
@@ -127,8 +127,7 @@ test("the Launch page shows the webhook drill's steps, verdict, causes and comma
   expect((await get()).text).toContain("checkout checklist run");
   await site.drill();
   const page = await get();
-  for (const name of CASE_NAMES)
-    expect(page.text).toContain(`ok ${english(stepTitle(WEBHOOK_STEP_TITLES, name))}`);
+  for (const name of CASE_NAMES) expect(page.text).toContain(`ok ${english(stepTitle("webhook", name))}`);
   expect(itemOf(page, "webhook_verification")).toMatch(/passed localhost:3000\/hooks ?: (\d+) of \1 steps/);
 
   site.listen(() => 204);

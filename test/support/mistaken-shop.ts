@@ -673,7 +673,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
-  second_disordered: [
+  "second_failed.payment_first": [
     "booked_when_paid",
     class extends CarefulShop {
       private readonly ended = new Set<string>();
@@ -686,7 +686,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
-  return_second_at_once: [
+  "second_failed.return_same_moment": [
     "booked_once",
     class extends CarefulShop {
       // The return page locks the order_id, and the webhook the id of the checkout.
@@ -714,6 +714,29 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
+  payment_then_new_type: [
+    "booked_once",
+    class extends CarefulShop {
+      // Books every event with this status, whatever its type says.
+      override async take(event: ShopEvent): Promise<number> {
+        const isOther = !event.type.endsWith(".succeeded") && event.data.status === "succeeded";
+        if (isOther) this.orders.get(event.data.order_id)?.bookings.push(event.event_id);
+        return super.take(event);
+      }
+    },
+  ],
+  "second_failed.payment_alone": [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private readonly current = new Map<string, string>();
+      // The last created event decides which checkout can be paid.
+      override async take(event: ShopEvent): Promise<number> {
+        const { order_id: orderId, id, status } = event.data;
+        if (status === "created") this.current.set(orderId, id);
+        return status === "succeeded" && this.current.get(orderId) !== id ? 200 : super.take(event);
+      }
+    },
+  ],
   pending_long: [
     "never_unpaid",
     class extends CarefulShop {
@@ -733,7 +756,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
-  later_first_end: [
+  "third_early.later_first_events": [
     "final_stays",
     class extends CompletedShop {
       override reopens(status: string): boolean {

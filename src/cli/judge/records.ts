@@ -1,8 +1,8 @@
 // Records the judged parts of a run as drills of the launch checklist.
 import type { Bench } from "../../client/judge/bench.ts";
-import { isLeftOut, type JudgedHistory } from "../../client/judge/run.ts";
+import { isLeftOut, type JudgedHistory } from "../../client/judge/played.ts";
 import { endpointsOf } from "../../client/judge/tell.ts";
-import { HISTORY_TITLES } from "../../core/judge/histories/histories.ts";
+import { historyOf } from "../../core/judge/histories/histories.ts";
 import { stepOf } from "../../core/judge/judge.ts";
 import type { History } from "../../core/judge/step.ts";
 import type { DrillStep } from "../../core/readiness/drill-shapes.ts";
@@ -58,7 +58,7 @@ function stepsOf(
   missingFields: readonly MissingField[],
 ): DrillStep[] {
   const partHistories = histories.filter(
-    (history) => HISTORY_TITLES[history.name].part === part && !isLeftOut(history),
+    (history) => historyOf(history.name).part === part && !isLeftOut(history),
   );
   const steps = partHistories.map(({ name, verdict, reference }) => stepOf(name, verdict, reference));
   if (part !== "duplicates") return steps;
@@ -81,7 +81,7 @@ export async function recordParts(
   for (const part of ["duplicates", "browser_return", "idempotency"] as const) {
     if (!parts.has(part)) continue;
     const steps = stepsOf(histories, part, missingFields);
-    const partHistories = histories.filter(({ name }) => HISTORY_TITLES[name].part === part);
+    const partHistories = histories.filter(({ name }) => historyOf(name).part === part);
     const verdict = partHistories.length === 0 ? "unknown" : worstVerdict(partHistories.map(verdictOf));
     const isRecordable = steps.length > 0 && (verdict === "failed" || (isDone && verdict === "passed"));
     if (!isRecordable) {

@@ -1,13 +1,11 @@
-import { isLeftOut, leftShopStuck, type JudgedHistory } from "../../client/judge/run.ts";
+import { isLeftOut, leftShopStuck, type JudgedHistory } from "../../client/judge/played.ts";
 import { durationText } from "../../core/duration.ts";
 import { causeOf } from "../../core/judge/judge.ts";
-import { HISTORY_TITLES } from "../../core/judge/histories/histories.ts";
+import { historyOf, stepTitle } from "../../core/judge/histories/histories.ts";
 import { MISSING_FIELDS, type MissingField } from "../../core/readiness/drills/judge-sentences.ts";
 import { english } from "../../core/language.ts";
 import type { DrillStep, DrillVerdict } from "../../core/readiness/drill-shapes.ts";
 import { englishOf, inEnglish } from "../../core/readiness/drills/said.ts";
-import { stepTitle } from "../../core/readiness/drills/drill.ts";
-import { WEBHOOK_STEP_TITLES } from "../../core/readiness/drills/webhook.ts";
 import { DRILL_NAMES, RUN_COMMAND, type DrillKind } from "../../core/readiness/names.ts";
 import { printable } from "../../core/text.ts";
 import { EXIT } from "../problem.ts";
@@ -60,7 +58,7 @@ function historiesIn<State extends JudgedHistory["verdict"]["state"]>(
 }
 
 function titleOf({ name }: JudgedHistory): string {
-  return english(HISTORY_TITLES[name].title);
+  return english(historyOf(name).title);
 }
 
 /** The result as JSON. A run of one part has the fields of its drill in addition. */
@@ -128,7 +126,7 @@ function findingsOfForms({ steps }: PartRecord) {
     return {
       invariant: firstStep.expected === "2xx" ? ("takes_events" as const) : ("refuses_forged" as const),
       cause,
-      places: causeSteps.map(({ name }) => english(stepTitle(WEBHOOK_STEP_TITLES, name))),
+      places: causeSteps.map(({ name }) => english(stepTitle("webhook", name))),
       history: firstStep.name,
       got: englishOf(firstStep.got),
       story: [],
@@ -225,9 +223,7 @@ export async function runText(report: RunReport, layout: DrillLayout): Promise<s
     ...(gapLines.length > 0 ? [gapLines.join("\n")] : []),
     ...(await Promise.all(forms)),
     [
-      ...(showsAll
-        ? heldHistories.map(({ name }) => `  ${style.green("✓")} ${english(stepTitle(HISTORY_TITLES, name))}`)
-        : []),
+      ...(showsAll ? heldHistories.map((history) => `  ${style.green("✓")} ${titleOf(history)}`) : []),
       ...[...hints, ...notes].map((line) => `  ${arrow} ${line}`),
       `${mark} ${histories.length} histories: ${counts} (seed ${printable(seed)})`,
       ...(verdictOfRun(report) === "passed" ? [`  ${arrow} checkout checklist`] : []),

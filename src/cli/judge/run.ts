@@ -2,20 +2,19 @@
 // one part. The histories: core/judge/histories/histories.ts; how they are played: client/judge/.
 import type { CallOperation, ControlTarget } from "../../client/control/control.ts";
 import { judgeAgain, mergeRuns, namesToReplay, replay } from "../../client/judge/replay.ts";
-import {
-  findEndReason,
-  leftShopStuck,
-  plainHistory,
-  raceWithAbort,
-  runHistories,
-  type JudgedHistory,
-} from "../../client/judge/run.ts";
+import { findEndReason, plainHistory, raceWithAbort, runHistories } from "../../client/judge/run.ts";
+import { leftShopStuck, type JudgedHistory } from "../../client/judge/played.ts";
 import type { ShopDescription } from "../../client/judge/shop/description.ts";
 import { createBench, type Bench, type CreateMethod, type JudgedShop } from "../../client/judge/bench.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { runPlainPurchase, type PlainPurchase } from "../../client/judge/plain.ts";
 import { refusesAgain } from "../../client/judge/tell.ts";
-import { HISTORY_TITLES } from "../../core/judge/histories/histories.ts";
+import {
+  findHistory,
+  HISTORY_NAMES,
+  historyOf,
+  PLAIN_PURCHASE,
+} from "../../core/judge/histories/histories.ts";
 import { mayBeLate } from "../../core/judge/judge.ts";
 import type { MissingField } from "../../core/readiness/drills/judge-sentences.ts";
 import type { History } from "../../core/judge/step.ts";
@@ -153,7 +152,7 @@ async function refuseUnknownHistory(text: string): Promise<Refused> {
   if (part !== undefined)
     return refuseUsage(`--only: ${text} is a part, not a history`, `checkout checklist run ${part}`);
   const { default: leven } = await import("leven");
-  const names = Object.keys(HISTORY_TITLES);
+  const names = [PLAIN_PURCHASE, ...HISTORY_NAMES];
   const isSimilar = (name: string): boolean => name.includes(text) || leven(name, text) <= name.length / 3;
   const similarNames = names.filter(isSimilar);
   const next =
@@ -164,7 +163,7 @@ async function refuseUnknownHistory(text: string): Promise<Refused> {
 }
 
 async function runParts(context: Context, options: RunOptions, parts: ReadonlySet<Part>): Promise<number> {
-  const unknownName = options.only?.find((name) => !Object.hasOwn(HISTORY_TITLES, name));
+  const unknownName = options.only?.find((name) => findHistory(name) === undefined);
   if (unknownName !== undefined) throw await refuseUnknownHistory(unknownName);
   const control = await controlTarget(context);
   const description = await describeShop(context, options);
@@ -300,7 +299,7 @@ function createJudgedReporter({ world, printer }: Context, startedAt: number): L
     const note =
       evidence !== undefined && mayBeLate(verdict) ? "; a last look tells whether it is only late" : "";
     const seconds = Math.round((world.monotonic() - startedAt) / 1000);
-    printer.info(`${mark} ${english(HISTORY_TITLES[name].title)} (${seconds} s)${note}`);
+    printer.info(`${mark} ${english(historyOf(name).title)} (${seconds} s)${note}`);
   };
 }
 

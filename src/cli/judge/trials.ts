@@ -3,12 +3,12 @@ import { englishOf } from "../../core/readiness/drills/said.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import {
   createBench,
-  createOrders,
   createPurchase,
   viewedCheckout,
   type Bench,
   type Purchase,
 } from "../../client/judge/bench.ts";
+import { createOrders } from "../../client/judge/checkouts.ts";
 import { openReturnPage } from "../../client/judge/returns.ts";
 import { wasRefused } from "../../client/judge/plain.ts";
 import { awaitNewOrder } from "../../client/judge/looks.ts";

@@ -1,7 +1,6 @@
 import { english } from "../../core/language.ts";
-import { stepTitle } from "../../core/readiness/drills/drill.ts";
+import { stepTitle } from "../../core/judge/histories/histories.ts";
 import { inEnglish } from "../../core/readiness/drills/said.ts";
-import { WEBHOOK_STEP_TITLES } from "../../core/readiness/drills/webhook.ts";
 import { printable } from "../../core/text.ts";
 import type { Printer, Style } from "../printer.ts";
 import { tableRows } from "../table.ts";
@@ -74,5 +73,5 @@ function noteLines(passedSteps: readonly ShownStep[], { style }: DrillLayout): s
 }
 
 function titleOf(name: string): string {
-  return english(stepTitle(WEBHOOK_STEP_TITLES, name));
+  return english(stepTitle("webhook", name));
 }

@@ -12,16 +12,15 @@ import type { Step } from "../../core/judge/step.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import { DRILL_AGENT } from "../../core/network/headers.ts";
 import {
-  createOrders,
   lastCheckout,
   liveCheckouts,
   NoOrder,
   ownCheckouts,
-  refresh,
   type Bench,
   type CreateRun,
   type Purchase,
 } from "./bench.ts";
+import { createOrders, refresh } from "./checkouts.ts";
 import { lookAgain, bookingTimeoutMs } from "./looks.ts";
 import { endKills, expectedOrderId, purchaseOf, removeFaults, type Play } from "./faults.ts";
 

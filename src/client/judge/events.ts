@@ -75,6 +75,14 @@ export function eventVariant(
       }));
       return { text: "an event of a type that does not exist", ownId: id, hasOtherId: true, changeEvent };
     }
+    case "new_type": {
+      const changeEvent = claim(({ type, sequence }) => ({
+        event_id: id,
+        type: String(type).replace(/[^.]*$/, UNKNOWN_STATUS),
+        sequence: Number(sequence) + 1,
+      }));
+      return { text: "an event of a later version", ownId: id, hasOtherId: true, changeEvent };
+    }
     case "in_parts":
       return { text: "{type}, in two parts", inParts: true };
     case "late":

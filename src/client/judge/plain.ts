@@ -7,7 +7,6 @@ import { factOf } from "../../core/readiness/drills/said.ts";
 import { MAX_SETTLE_MS } from "../../core/judge/shop.ts";
 import { poll } from "../poll.ts";
 import {
-  createOrders,
   dialectFacts,
   lastCheckout,
   createPurchase,
@@ -16,6 +15,7 @@ import {
   type Purchase,
   type Recording,
 } from "./bench.ts";
+import { createOrders } from "./checkouts.ts";
 import { createsOf } from "./buy.ts";
 import { awaitNewOrder, awaitReading, isBooked, lookAt, lookFact, quietMs } from "./looks.ts";
 import type { ViewReading } from "./shop/view.ts";

@@ -16,7 +16,8 @@ import {
 } from "../../core/judge/step.ts";
 import { poll } from "../poll.ts";
 import { createCookieJar } from "./shop/cookies.ts";
-import { lastCheckout, createPurchase, ownCheckouts, refresh, type Bench, type Purchase } from "./bench.ts";
+import { lastCheckout, createPurchase, ownCheckouts, type Bench, type Purchase } from "./bench.ts";
+import { refresh } from "./checkouts.ts";
 import { buy, createElsewhere, hasNewOrderId } from "./buy.ts";
 import { expectedOrderId, purchaseOf, removeFaults, setFaults, type Play } from "./faults.ts";
 import { awaitReading, hasRetrieved, MIN_QUIET_MS, lookAt, quietMs } from "./looks.ts";
@@ -38,6 +39,8 @@ const RESTART_TIMEOUT_MS = { view: 15_000, event: 10_000 };
 const RESEND_PAUSE_MS = 500;
 /** How long a shop may take until it sends its create, or asks about an open order by itself, in milliseconds. */
 const AWAIT_TIMEOUT_MS = { create: 10_000, question: 6000 };
+/** The part of a return page's time after which a customer who closes it does so. */
+const CLOSED_SHARE = 0.4;
 const POLL_PAUSE_MS = 50;
 /** Within this time an order expires and its deliveries use all their attempts, in milliseconds. */
 const SPAN_MS = 72 * 3_600_000;
@@ -88,7 +91,7 @@ export async function playHistory(
 
 /** Plays a step; returns false if the rest of the history cannot be played. */
 async function playStep(play: Play, step: Step, isLast = false): Promise<boolean | void> {
-  const { world, signal, othersDone } = play.bench;
+  const { world, signal, awaitOthers } = play.bench;
   switch (step.act) {
     case "look":
       return look(play, purchaseOf(play, step.of), isLast);
@@ -111,7 +114,7 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
     case "wait":
       return world.sleep(step.milliseconds, signal);
     case "wait_for_others":
-      await Promise.all([othersDone, world.sleep(step.minMs, signal)]);
+      await Promise.all([awaitOthers?.(), world.sleep(step.minMs, signal)]);
       return;
     case "await":
       return awaitService(play, purchaseOf(play, step.of), step.kind);
@@ -229,7 +232,7 @@ async function awaitAll(promises: readonly Promise<void>[]): Promise<void> {
 async function visit(
   play: Play,
   orderName: OrderName,
-  { session, secondSession, query = "", ...otherForm }: ReturnForm = {},
+  { session, secondSession, query = "", isClosed, ...otherForm }: ReturnForm = {},
 ): Promise<void> {
   const { bench, facts } = play;
   const { shop, world } = bench;
@@ -248,14 +251,18 @@ async function visit(
   const firstFailureStatus = play.faults.length > 0 ? 600 : isOwn ? 300 : 500;
   const { cookies } = purchase;
   const startedAt = world.monotonic();
-  const result = await openReturnPage(bench, {
-    page: shop.returnUrl,
-    checkout,
-    form,
-    session: sessionId,
-    cookies,
-    firstFailureStatus,
-  });
+  const closeController = new AbortController();
+  const visiting = openReturnPage(
+    { ...bench, signal: AbortSignal.any([bench.signal, closeController.signal]) },
+    { page: shop.returnUrl, checkout, form, session: sessionId, cookies, firstFailureStatus },
+  );
+  if (isClosed === true) {
+    await world.sleep((purchase.visitMs ?? 0) * CLOSED_SHARE, bench.signal);
+    closeController.abort();
+    await visiting;
+    return;
+  }
+  const result = await visiting;
   purchase.visitMs = world.monotonic() - startedAt;
   facts.push({ kind: "visit", ...result });
 }

@@ -1,26 +1,13 @@
 // Judges played histories again at the end of a run, plays late histories again, and merges all their verdicts.
-import {
-  HISTORIES,
-  HISTORY_NAMES,
-  PLAIN_PURCHASE,
-  type HistoryName,
-} from "../../core/judge/histories/histories.ts";
+import { HISTORY_NAMES, historyOf, PLAIN_PURCHASE } from "../../core/judge/histories/histories.ts";
 import { isLate, judgeLaterLooks, mayBeLate, verdictsOn } from "../../core/judge/judge.ts";
 import type { Cause } from "../../core/readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../../core/readiness/drills/judged-invariants.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
-import type { History } from "../../core/judge/step.ts";
 import { ownCheckouts, type Bench } from "./bench.ts";
 import { bookingTimeoutMs, lookAgain, quietMs } from "./looks.ts";
-import {
-  findEndReason,
-  isLeftOut,
-  leftShopStuck,
-  runHistories,
-  unplayedHistory,
-  type JudgedHistory,
-  type RunPlan,
-} from "./run.ts";
+import { findEndReason, runHistories } from "./run.ts";
+import { isLeftOut, leftShopStuck, unplayedHistory, type JudgedHistory, type RunPlan } from "./played.ts";
 
 /** A payment that is not shown after this time, in milliseconds, is lost. */
 const LOSS_TIMEOUT_MS = 20_000;
@@ -47,7 +34,7 @@ export async function judgeAgain(
   return Promise.all(
     histories.map(async (item) => {
       const { name, evidence, verdict } = item;
-      if (evidence === undefined || !isHistory(name)) return item;
+      if (evidence === undefined) return item;
       const fallback = mayBeLate(verdict) ? unplayedHistory(name, factOf("interrupted"), verdict.got) : item;
       if (signal.aborted) return fallback;
       // An order that only another system has created is not judged.
@@ -60,7 +47,7 @@ export async function judgeAgain(
       return {
         ...item,
         evidence: { ...evidence, facts: [...evidence.facts, ...looks] },
-        verdict: judgeLaterLooks(HISTORIES[name], { verdict, facts: evidence.facts }, laterLooks),
+        verdict: judgeLaterLooks(historyOf(name), { verdict, facts: evidence.facts }, laterLooks),
       };
     }),
   );
@@ -118,11 +105,12 @@ const STATES = ["broken", "not_judged", "held"] as const;
 /** Each history once, in order; of several runs of a history, the run with the worst verdict. */
 export function mergeRuns(histories: readonly JudgedHistory[]): readonly JudgedHistory[] {
   const rank = ({ verdict }: JudgedHistory): number => STATES.indexOf(verdict.state);
-  const mergedHistories = [PLAIN_PURCHASE, ...HISTORY_NAMES].flatMap((name) => {
-    const runs = histories.filter((item) => item.name === name);
-    return runs.toSorted((left, right) => rank(left) - rank(right)).slice(0, 1);
-  });
-  return dropLikelyCauses(mergedHistories);
+  const worstRuns = Map.groupBy(
+    histories.toSorted((left, right) => rank(left) - rank(right)),
+    ({ name }) => name,
+  );
+  const names = new Set([PLAIN_PURCHASE, ...HISTORY_NAMES, ...worstRuns.keys()]);
+  return dropLikelyCauses([...names].flatMap((name) => worstRuns.get(name)?.slice(0, 1) ?? []));
 }
 
 /** If a broken rule has this many different likely causes, none of them explains all breaks. */
@@ -146,10 +134,5 @@ function dropLikelyCauses(histories: readonly JudgedHistory[]): readonly JudgedH
 }
 
 function likelyCause(name: string, invariant: JudgedInvariant): Cause | undefined {
-  const { causes }: Pick<History, "causes"> = isHistory(name) ? HISTORIES[name] : {};
-  return causes?.[invariant];
-}
-
-function isHistory(name: string): name is HistoryName {
-  return Object.hasOwn(HISTORIES, name);
+  return historyOf(name).causes?.[invariant];
 }

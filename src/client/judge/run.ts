@@ -1,76 +1,66 @@
-// Runs the histories of a shop after the plain purchase, in the order of `HISTORY_NAMES`: in parallel or, if they need
-// the whole shop, alone.
-import type { CheckoutObject } from "../../core/checkout/checkout.ts";
+// Runs the histories of a shop after the plain purchase: in parallel or, if they need the whole shop, alone.
 import { entryLine } from "../../core/explain/span.ts";
-import {
-  HISTORIES,
-  HISTORY_NAMES,
-  PLAIN_PURCHASE,
-  type HistoryName,
-} from "../../core/judge/histories/histories.ts";
-import {
-  isBusyAnswer,
-  isLate,
-  judgeHistory,
-  noVerdict,
-  type HistoryVerdict,
-} from "../../core/judge/judge.ts";
+import { historyOf, PLAIN_PURCHASE } from "../../core/judge/histories/histories.ts";
+import { isBusyAnswer, isLate, judgeHistory, noVerdict } from "../../core/judge/judge.ts";
 import type { Observation } from "../../core/judge/observation.ts";
-import type { StepText } from "../../core/readiness/drill-shapes.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
-import type { History } from "../../core/judge/step.ts";
-import { dialectFacts, NoOrder, type Bench, type Purchase } from "./bench.ts";
 import { createTurnQueue } from "../../core/mutex.ts";
 import { mapInLanes } from "../lanes.ts";
+import { batchesOf } from "./batches.ts";
+import { dialectFacts, NoOrder, type Bench, type Purchase } from "./bench.ts";
 import type { PlainPurchase } from "./plain.ts";
 import { ordersOf, playHistory } from "./play.ts";
+import {
+  isLeftOut,
+  leftShopStuck,
+  unplayedHistory,
+  type JudgedHistory,
+  type PlayResult,
+  type RunPlan,
+  type SkipReason,
+  type Turn,
+} from "./played.ts";
+import { isExplained, isShrinkable, shrink } from "./shrink.ts";
 
-export type JudgedHistory = {
-  readonly name: HistoryName | typeof PLAIN_PURCHASE;
-  readonly verdict: HistoryVerdict;
-  /** The id of the checkout that the verdict is about; null if there is none. */
-  readonly reference: string | null;
-  /** The timeline of that checkout's order, for a broken history. */
-  readonly story: readonly string[];
-  /** The facts and orders of the played history, and its time by the monotonic clock, for a later reading. */
-  readonly evidence?: {
-    readonly facts: readonly Observation[];
-    readonly orders: readonly Purchase[];
-    readonly at: number;
-  };
-};
-
-export type RunPlan = {
-  readonly parts: ReadonlySet<History["part"]>;
-  readonly names: ReadonlySet<string> | undefined;
-  /** Whether long histories are skipped. */
-  readonly isQuick: boolean;
-  /** The time after which no new history starts, by the monotonic clock. */
-  readonly deadline: number;
-  /** Maximum number of parallel histories. Default: depends on the shop's speed. */
-  readonly maxHistories?: number;
-  readonly onJudged: (history: JudgedHistory) => void;
-};
-
-/** Maximum number of parallel histories. They mostly wait, and longer for a slow shop, which therefore gets more. */
-const MAX_PARALLEL = 6;
-const MAX_PARALLEL_IF_SLOW = 10;
-const SLOW_MS = 800;
+/** Maximum number of parallel histories, which mostly wait. */
+const MAX_PARALLEL = 10;
 /** Maximum number of further runs of a history whose broken rule may be chance; one of them must break a rule too. */
 const MAX_CONFIRMING_RUNS = 2;
 
 /** Runs all histories of the plan that the shop allows, under a lease. */
 export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonly JudgedHistory[]> {
-  const { signal, recording } = bench;
+  const { histories, failure, run, settleUnsure } = createRunner(bench, plan);
+  const { runBeside, endLasting } = createLanes(run);
+  const { maxHistories = MAX_PARALLEL } = plan;
+  const runInTurn = createTurnQueue();
+  // A history that steps aside ends later than its batch.
+  const aloneRuns: Promise<void>[] = [];
+  for (const [pace, turns] of [...batchesOf(bench.shop, plan), ["last", []] as const]) {
+    if (pace === "last") {
+      await Promise.all(aloneRuns.splice(0));
+      await endLasting();
+    }
+    if (pace !== "beside")
+      aloneRuns.push(...turns.map((turn) => runInTurn((stepAside) => run(turn, { stepAside }))));
+    await runInTurn(async () => {
+      if (pace === "beside") await mapInLanes(turns, maxHistories, runBeside);
+      await settleUnsure();
+    });
+    if (failure.aborted) await endLasting();
+    failure.throwIfAborted();
+  }
+  return histories;
+}
+
+type Run = (turn: Turn, benchChanges?: Partial<Bench>) => Promise<void>;
+
+/** Plays histories and collects their verdicts. `failure` aborts at the first error, such as the end of the lease. */
+function createRunner(bench: Bench, plan: RunPlan) {
+  const { signal } = bench;
   const histories: JudgedHistory[] = [];
   const unsureTurns: (readonly [turn: Turn, first: PlayResult])[] = [];
   const failureController = new AbortController();
-  const othersDone = Promise.withResolvers<void>();
-  const ownBench = {
-    ...bench,
-    othersDone: othersDone.promise,
-    signal: AbortSignal.any([signal, failureController.signal]),
-  };
+  const ownBench = { ...bench, signal: AbortSignal.any([signal, failureController.signal]) };
   const skipReason = (): SkipReason | undefined =>
     histories.some(leftShopStuck) ? "stuck" : findEndReason(bench, plan);
   const report = (item: JudgedHistory): void => {
@@ -82,42 +72,59 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
     try {
       await work();
     } catch (error) {
-      // After an error, such as the end of the lease, nothing more may be done to the shop.
+      // After an error, nothing more may be done to the shop.
       failureController.abort(error);
-      othersDone.resolve();
     }
   };
-  const run = (turn: Turn, benchChanges: Partial<Bench> = {}): Promise<void> =>
+  const run: Run = (turn, benchChanges = {}) =>
     runUnlessFailed(async () => {
+      if (isExplained(turn.name, histories)) return;
       const reason = skipReason();
       if (reason !== undefined) return report(unplayedHistory(turn.name, factOf(reason)));
       const playedTurn = await raceWithAbort(signal, playOnce({ ...ownBench, ...benchChanges }, turn));
       if (playedTurn === undefined) report(unplayedHistory(turn.name, factOf("interrupted")));
       else if (histories.some(leftShopStuck)) report(unplayedHistory(turn.name, factOf("stuck")));
-      else if (mayBeFlaky(playedTurn)) unsureTurns.push([turn, playedTurn]);
+      else if (isExplained(turn.name, histories)) return;
+      else if (mayBeFlaky(playedTurn) || isShrinkable(turn, playedTurn)) unsureTurns.push([turn, playedTurn]);
       else report(await judgedHistory(bench, turn, playedTurn));
     });
-  const { maxHistories = recording.bookingMs > SLOW_MS ? MAX_PARALLEL_IF_SLOW : MAX_PARALLEL } = plan;
-  const runInTurn = createTurnQueue();
-  const batches = batchesOf(bench.shop, plan);
-  const lastingTurns = batches.flatMap(([pace, turns]) => (pace === "lasting" ? turns : []));
-  let lastingRuns: Promise<unknown> | undefined;
-  for (const [pace, turns] of batches) {
-    if (pace === "beside") lastingRuns ??= Promise.all(lastingTurns.map((turn) => run(turn)));
-    if (pace === "lasting") {
-      othersDone.resolve();
-      await (lastingRuns ?? Promise.all(lastingTurns.map((turn) => run(turn))));
-    } else if (pace === "beside") await mapInLanes(turns, maxHistories, (turn) => run(turn));
-    else await mapInLanes(turns, maxHistories, (turn) => runInTurn((stepAside) => run(turn, { stepAside })));
-    for (const [turn, history] of unsureTurns.splice(0))
-      await runUnlessFailed(async () => report(await confirm(bench, turn, history, skipReason)));
-    if (failureController.signal.aborted) await lastingRuns;
-    failureController.signal.throwIfAborted();
-  }
-  return histories;
+  const play = (turn: Turn): Promise<PlayResult | undefined> =>
+    skipReason() === undefined ? raceWithAbort(signal, playOnce(bench, turn)) : Promise.resolve(undefined);
+  /** Plays again, alone, what may be chance, and broken combinations with fewer places. */
+  const settleUnsure = async (): Promise<void> => {
+    for (const [turn, playedTurn] of unsureTurns.splice(0))
+      await runUnlessFailed(async () => {
+        if (isExplained(turn.name, histories)) return;
+        if (mayBeFlaky(playedTurn)) return report(await confirm(bench, turn, playedTurn, skipReason));
+        const knownNames = new Set(histories.map(({ name }) => name));
+        report(await judgedHistory(bench, ...(await shrink([turn, playedTurn], { play, knownNames }))));
+      });
+  };
+  return { histories, failure: failureController.signal, run, settleUnsure };
 }
 
-type SkipReason = "budget" | "stuck" | "interrupted";
+/** Runs histories beside each other. A history that waits for all others frees its lane. */
+function createLanes(run: Run) {
+  const othersDone = Promise.withResolvers<void>();
+  const startedRuns: Promise<void>[] = [];
+  /** Resolves when the history has ended or waits for the others. */
+  const runBeside = async (turn: Turn): Promise<void> => {
+    const waiting = Promise.withResolvers<void>();
+    const awaitOthers = (): Promise<void> => {
+      waiting.resolve();
+      return othersDone.promise;
+    };
+    const ownRun = run(turn, { awaitOthers });
+    startedRuns.push(ownRun);
+    await Promise.race([waiting.promise, ownRun]);
+  };
+  const endLasting = async (): Promise<void> => {
+    if (startedRuns.length === 0) return;
+    othersDone.resolve();
+    await Promise.all(startedRuns.splice(0));
+  };
+  return { runBeside, endLasting };
+}
 
 /** Why no new history may start; undefined if one may. */
 export function findEndReason(
@@ -140,54 +147,6 @@ export async function raceWithAbort<Value>(
   return signal.aborted ? undefined : value;
 }
 
-/** Whether a history was skipped because the budget was spent, the run was interrupted, or the shop was stuck. */
-export function isLeftOut({ verdict }: Pick<JudgedHistory, "verdict">): boolean {
-  return (
-    verdict.state === "not_judged" &&
-    typeof verdict.reason !== "string" &&
-    SKIP_REASONS.has(verdict.reason.fact)
-  );
-}
-
-const SKIP_REASONS: ReadonlySet<string> = new Set<SkipReason>(["budget", "stuck", "interrupted"]);
-
-/** Whether the shop accepts no more events, so that no other history can show anything. */
-export function leftShopStuck({ verdict }: Pick<JudgedHistory, "verdict">): boolean {
-  return verdict.state === "broken" && verdict.cause === "refuses_since_restart";
-}
-
-/** How a history runs: alone, beside others, or lasting: started with the first batch beside others, and awaited later. */
-type Pace = "alone" | "beside" | "lasting";
-
-/** The histories that can run, in order; consecutive histories with the same pace form a batch. */
-function batchesOf(shop: Bench["shop"], plan: RunPlan): readonly (readonly [Pace, readonly Turn[]])[] {
-  const batches: [Pace, Turn[]][] = [];
-  for (const name of HISTORY_NAMES) {
-    const history = HISTORIES[name];
-    if (!isPlanned(name, plan) || !canRun(history, shop)) continue;
-    const isLasting = history.steps.some(({ act }) => act === "wait_for_others");
-    const pace = isLasting ? "lasting" : history.isAlone === true ? "alone" : "beside";
-    const turns = (shop.kinds ?? (["order"] as const)).map((kind) => ({ name, kind }));
-    const lastBatch = batches.at(-1);
-    if (lastBatch?.[0] === pace) lastBatch[1].push(...turns);
-    else batches.push([pace, turns]);
-  }
-  return batches;
-}
-
-/** A history to play, and the kind of its checkouts. */
-type Turn = { readonly name: HistoryName; readonly kind: CheckoutObject };
-
-function isPlanned(name: HistoryName, { parts, names, isQuick }: RunPlan): boolean {
-  const { part, isLong = false } = HISTORIES[name];
-  return names === undefined ? parts.has(part) && !(isQuick && isLong) : names.has(name);
-}
-
-function canRun({ needs = [], steps }: History, shop: Bench["shop"]): boolean {
-  const isSeen = shop.view !== undefined || steps.every(({ act }) => act !== "look");
-  return isSeen && needs.every((need) => shop[need] !== undefined);
-}
-
 /** Whether a busy machine or another history may have caused the verdict; the history is then played again, alone. */
 function mayBeFlaky({ verdict, facts }: PlayResult): boolean {
   if (isLate(verdict)) return true;
@@ -204,10 +163,6 @@ function mayBeFlaky({ verdict, facts }: PlayResult): boolean {
 function runsOf(fact: Observation): readonly { readonly hasEnded: boolean }[] {
   if (fact.kind === "create") return fact.runs;
   return fact.kind === "client" ? fact.purchase.runs : [];
-}
-
-export function unplayedHistory(name: HistoryName, reason: StepText, got: StepText = ""): JudgedHistory {
-  return { name, verdict: noVerdict(reason, null, got), reference: null, story: [] };
 }
 
 async function judgedHistory(bench: Bench, turn: Turn, playedTurn: PlayResult): Promise<JudgedHistory> {
@@ -249,7 +204,7 @@ async function confirm(
 /** Plays and judges a history. A served shop that ended meanwhile is restarted. */
 async function playOnce(bench: Bench, { name, kind }: Turn): Promise<PlayResult> {
   const { world, shop } = bench;
-  const history = HISTORIES[name];
+  const history = historyOf(name);
   const orders = ordersOf(bench, history, kind);
   const facts: Observation[] = [...dialectFacts(bench, false)];
   const endingCount = shop.server?.endings.length ?? 0;
@@ -271,8 +226,6 @@ async function playOnce(bench: Bench, { name, kind }: Turn): Promise<PlayResult>
   if (problem === undefined || verdict.state === "broken") return { orders, facts, at, verdict };
   return { orders, facts: [], at, verdict: noVerdict(factOf("unpayable", problem), "create", problem) };
 }
-
-type PlayResult = NonNullable<JudgedHistory["evidence"]> & { readonly verdict: HistoryVerdict };
 
 const MAX_STORY_LINES = 16;
 

@@ -31,6 +31,8 @@ export type ReturnForm = {
   readonly method?: "GET" | "POST";
   /** The page that the customer comes from. Default: the payment page. */
   readonly from?: "shop" | "nowhere";
+  /** The customer closes the page while it is built. */
+  readonly isClosed?: true;
 };
 
 /** A step that runs concurrently with others: the payment event, or a return, some milliseconds after the start. */
@@ -89,7 +91,7 @@ export type Step =
    * Delivers events of the order's last checkout, one after the other: the events with these statuses in this order
    * (default: all). Events without a 2xx answer are delivered again later. `from`: the order's first checkout, or all
    * checkouts of other systems. `sameIdPart`: the part of order a's last event_id that the event_id repeats.
-   * `alteration`: `late`: like the service's last attempt; `like_currency`: in a currency with the same symbol; `OtherTerms`: a payment of another checkout of the order_id,
+   * `alteration`: `new_type`: an event of a later version that repeats the status; `late`: like the service's last attempt; `like_currency`: in a currency with the same symbol; `OtherTerms`: a payment of another checkout of the order_id,
    * which the API does not know.
    */
   | {
@@ -101,6 +103,7 @@ export type Step =
         | "forged"
         | "other_id"
         | "unknown_type"
+        | "new_type"
         | "in_parts"
         | "late"
         | "like_currency"

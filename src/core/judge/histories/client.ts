@@ -9,7 +9,6 @@ import {
   CANCELLED_ORDER,
   CREATE,
   end,
-  EVENTS_AGAIN,
   historiesWith,
   LOOK,
   NEW_ORDER,
@@ -18,11 +17,9 @@ import {
   PAY,
   PAYMENT,
   SECOND_ATTEMPT_CAUSES,
-  SLOW_API_MS,
   startNow,
   TELL,
   TELL_CREATED,
-  TELL_PAID,
 } from "./steps.ts";
 
 /** A create that the customer makes again until its answer has arrived. */
@@ -175,23 +172,6 @@ export const CLIENT_HISTORIES = {
         on("c", NEW_ORDER, PAY, BUY_AGAIN, TELL, LOOK),
       ],
       causes: { booked_when_paid: "gives_up_again" },
-    },
-    bought_during_payment: {
-      title: ["an order bought again while its payment event is handled", "处理支付事件期间再次下单"],
-      needs: ["setsIds"],
-      steps: [
-        on("a", NEW_ORDER),
-        API.slow,
-        atOnce(startNow(BUY_AGAIN), {
-          steps: [PAY, TELL_PAID],
-          share: 0.5,
-          during: "event",
-          delayMs: SLOW_API_MS,
-        }),
-        API.up,
-        EVENTS_AGAIN,
-      ],
-      causes: { booked_when_paid: "gives_up_again", final_stays: "create_resets" },
     },
     bought_other_method: {
       title: ["an open order bought again with another payment method", "待支付时换一种支付方式再次下单"],

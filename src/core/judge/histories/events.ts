@@ -13,7 +13,6 @@ import {
   CANCELLED_ORDER,
   causedBy,
   CREATE,
-  CREATE_EARLY,
   end,
   EVENTS_AGAIN,
   historiesWith,
@@ -45,27 +44,11 @@ type UnpaidEnd = (typeof UNPAID_ENDS)[number];
 const KINDS = ["own", "other"] as const;
 type Kind = (typeof KINDS)[number];
 
-/** Buys again after an end; events of the first checkout arrive again before and after the payment. */
-function buyAgainRow(outcome: UnpaidEnd, title: Words): Row {
-  return {
-    title,
-    steps: [endedAttempt(outcome), CREATE, TELL_FIRST, PAYMENT, FIRST_EVENTS_LATE],
-    causes: SECOND_ATTEMPT_CAUSES,
-  };
-}
-
 function endedAttempt(outcome: UnpaidEnd) {
   return [CREATE, end(outcome), TELL, LOOK];
 }
 
-const TELL_FIRST = tellFrom("first");
-const FIRST_EVENTS_LATE = [TELL_FIRST, LOOK];
 const AWAIT_QUESTION = { act: "await", of: "a", kind: "question" } as const;
-
-/** Events of the first checkout arrive again while the third checkout is open, and after its payment. */
-function thirdAttempt(order: OrderName, ...outcomes: readonly UnpaidEnd[]): readonly Step[] {
-  return on(order, ...outcomes.map(endedAttempt), CREATE, TELL_FIRST, BUY_AGAIN, PAYMENT, FIRST_EVENTS_LATE);
-}
 
 /** Another system creates checkouts of two cancelled orders on other terms, one of each kind, and both are paid. */
 function otherTermsRow(title: Words, ownTerms: OtherTerms, otherOrderTerms = ownTerms): Row {
@@ -156,16 +139,6 @@ const EVENT_HISTORY_DEFAULTS = { part: "duplicates" } as const;
 const SECOND_ATTEMPT_DEFAULTS = { part: "duplicates", needs: ["create", "setsIds"] } as const;
 
 const FIRST_ATTEMPTS = historiesWith(EVENT_HISTORY_DEFAULTS, {
-  payment_again: {
-    title: ["all events again, also with another id in the header", "再次推送所有事件，包括请求头 ID 不同的"],
-    steps: [CREATE, PAYMENT, TELL, TELL_PAID, ...HARMLESS_EVENTS.again, LOOK],
-    causes: { booked_once: "books_again", final_stays: "goes_back" },
-  },
-  payment_first: {
-    title: ["the payment before all other events, which arrive late", "支付事件先于其他事件，其他事件迟到"],
-    steps: [CREATE, PAY, TELL_PAID, TELL_PAID, tellOnly("created", "pending"), LOOK],
-    causes: { booked_once: "books_again", booked_when_paid: "lost_early", final_stays: "goes_back" },
-  },
   burst: {
     title: ["a payment delivered ten times at the same moment", "同一支付事件同时推送十次"],
     steps: [NEW_ORDER, PAY, atOnce({ tell: "a", copyCount: 10 }), LOOK],
@@ -283,11 +256,6 @@ const FIRST_ATTEMPTS = historiesWith(EVENT_HISTORY_DEFAULTS, {
     "订单号仅差一个重音符号或一个零",
   ]),
   same_numbers: lookAlikeRow("same_number", ["order_ids that are the same number", "订单号表示同一数字"]),
-  webhook_without_api: {
-    title: ["a payment while the API answers 503 for 2 s", "API 持续 2 秒返回 503 期间的支付"],
-    steps: [NEW_ORDER, PAY, API.busy, TELL_PAID, wait(2000), API.up, EVENTS_AGAIN],
-    causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
-  },
   webhook_api_refuses: answersRow(API_REFUSALS, [
     "payments while the API answers 401, 403, 429",
     "API 返回 401、403、429 时的支付",
@@ -330,43 +298,6 @@ const FIRST_ATTEMPTS = historiesWith(EVENT_HISTORY_DEFAULTS, {
 });
 
 const SECOND_ATTEMPTS = historiesWith(SECOND_ATTEMPT_DEFAULTS, {
-  second_cancelled: buyAgainRow("cancelled", ["a second attempt after a cancellation", "取消后再次下单"]),
-  second_failed: buyAgainRow("failed", ["a second attempt after a failed payment", "支付失败后再次下单"]),
-  second_expired: buyAgainRow("expired", ["a second attempt after an expiry", "过期后再次下单"]),
-  second_early: {
-    title: ["a second attempt before the shop knows that the first ended", "商店得知首单结束之前再次下单"],
-    steps: [
-      [NEW_ORDER, end("failed"), CREATE_EARLY, TELL_FIRST, PAYMENT, FIRST_EVENTS_LATE].flat(),
-      on("b", NEW_ORDER, end("failed"), CREATE_EARLY, TELL_FIRST, BUY_AGAIN, PAYMENT),
-    ],
-    causes: SECOND_ATTEMPT_CAUSES,
-  },
-  second_disordered: {
-    title: [
-      "a second attempt whose payment arrives before its other events",
-      "再次下单的支付先于其他事件到达",
-    ],
-    steps: [
-      on("a", endedAttempt("failed"), CREATE, PAY, TELL_PAID, tellOnly("created", "pending"), LOOK),
-      // The first end arrives only after the payment of the third attempt.
-      on(
-        "b",
-        NEW_ORDER,
-        end("failed"),
-        CREATE_EARLY,
-        end("failed"),
-        CREATE_EARLY,
-        PAYMENT,
-        FIRST_EVENTS_LATE,
-      ),
-    ],
-    causes: SECOND_ATTEMPT_CAUSES,
-  },
-  third_attempt: {
-    title: ["a third attempt after two unpaid attempts", "两次未支付后第三次下单"],
-    steps: [thirdAttempt("a", "failed", "cancelled"), thirdAttempt("b", "failed", "failed")],
-    causes: SECOND_ATTEMPT_CAUSES,
-  },
   second_each: {
     title: ["three orders bought again after they ended unpaid", "三个订单未支付就结束，之后再次下单"],
     steps: [

@@ -23,7 +23,6 @@ import {
   SECOND_ATTEMPT_CAUSES,
   SLOW_API_MS,
   TELL,
-  TELL_PAID,
   tellFrom,
   unchangedBy,
   VISIT,
@@ -52,20 +51,9 @@ function sameMomentRow(webhookMs: number, returnMs: number): Row {
 }
 
 function sameMomentTitle(delayMs: number): Words {
-  if (delayMs === 0) return ["the webhook and two returns at the same moment", "Webhook 与两次返回同时到达"];
   return delayMs > 0
     ? [`two returns ${delayMs} ms after the webhook`, `两次返回比 Webhook 晚 ${delayMs} 毫秒`]
     : [`two returns ${-delayMs} ms before the webhook`, `两次返回比 Webhook 早 ${-delayMs} 毫秒`];
-}
-
-/** The customer pays, and the event arrives, while the shop asks a slow API for a return page. */
-function withinReturnRow(share: number, title: Words): Row {
-  const paymentStep = atOnce({ visit: "a" }, { steps: [PAY, TELL_PAID], share, during: "visit" });
-  return {
-    title,
-    steps: [NEW_ORDER, API.slow, VISIT, paymentStep, API.up, EVENTS_AGAIN],
-    causes: RETURN_LOSS_CAUSES,
-  };
 }
 
 const RETURN_LOSS_CAUSES = {
@@ -83,7 +71,6 @@ const RETURN_BELIEF_CAUSES = { never_unpaid: "believes_return", booked_when_paid
 const RETURN_DEFAULTS = { part: "browser_return", needs: ["returnUrl"] } as const;
 
 export const RETURN_HISTORIES = historiesWith(RETURN_DEFAULTS, {
-  return_same_moment: sameMomentRow(0, 0),
   return_without_payment: {
     title: ["return before the payment", "未支付就返回，之后才支付"],
     steps: [NEW_ORDER, VISIT, LOOK, PAYMENT],
@@ -180,24 +167,6 @@ export const RETURN_HISTORIES = historiesWith(RETURN_DEFAULTS, {
     ],
     causes: SECOND_ATTEMPT_CAUSES,
   },
-  return_second_at_once: {
-    needs: ["create", "setsIds"],
-    title: [
-      "the webhook and two returns of a second attempt at the same moment",
-      "再次下单的 Webhook 与两次返回同时到达",
-    ],
-    steps: [
-      CANCELLED_ORDER,
-      CREATE,
-      PAY,
-      atOnce({ tell: "a" }, { visit: "a" }, { visit: "a" }),
-      EVENTS_AGAIN,
-    ],
-    causes: { booked_once: "books_by_both", booked_when_paid: "books_by_both" },
-  },
-  return_begun: withinReturnRow(0.2, ["a payment at the start of a return page", "返回页面生成之初支付"]),
-  return_half: withinReturnRow(0.5, ["a payment halfway through a return page", "返回页面生成中途支付"]),
-  return_ending: withinReturnRow(0.8, ["a payment at the end of a return page", "返回页面生成末尾支付"]),
   return_within_event: {
     title: ["returns while the payment event is handled", "处理支付事件期间返回"],
     steps: [

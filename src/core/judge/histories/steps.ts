@@ -71,6 +71,11 @@ export function visitAs(form: ReturnForm): OrderStep {
   return { act: "visit", of: "a", form };
 }
 
+/** Waits until the other histories have ended, and at least `minMs`. */
+export function waitForOthers(minMs: number): Step {
+  return { act: "wait_for_others", minMs };
+}
+
 export function wait(milliseconds: number): Step {
   return { act: "wait", milliseconds };
 }

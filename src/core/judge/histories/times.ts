@@ -1,6 +1,5 @@
 // The histories of time: restarts, a customer who pays late, an API that is down for a while.
 import type { Words } from "../../language.ts";
-import type { Step } from "../step.ts";
 import {
   API,
   atOnce,
@@ -8,7 +7,6 @@ import {
   CANCEL,
   causedBy,
   CREATE,
-  CREATE_EARLY,
   end,
   EVENTS_AGAIN,
   historiesWith,
@@ -18,13 +16,11 @@ import {
   onEach,
   PAY,
   PAYMENT,
-  SECOND_ATTEMPT_CAUSES,
   TELL,
   TELL_PAID,
-  tellFrom,
-  tellOnly,
   VISIT,
   wait,
+  waitForOthers,
   type Row,
 } from "./steps.ts";
 
@@ -38,7 +34,6 @@ const KILL_AT_ANSWERS = atOnce(
 const RESTART_LOSS_CAUSES = causedBy("lost_at_restart", "booked_when_paid", "booked_once", "final_stays");
 
 const LONG_DEFAULTS = { part: "duplicates" } as const;
-const LATE_RETURN_DEFAULTS = { part: "browser_return", needs: ["returnUrl"] } as const;
 const RESTART_DEFAULTS = { part: "duplicates", needs: ["restart"], isAlone: true } as const;
 const OUTAGE_DEFAULTS = { part: "duplicates", needs: ["create"], isAlone: true } as const;
 
@@ -102,11 +97,6 @@ function restartRows<Name extends "restart" | "stop">(
   return Object.fromEntries(rows) as ReturnType<typeof restartRows<Name>>;
 }
 
-/** Waits until the other histories have ended, and at least `minMs`. */
-function waitForOthers(minMs: number): Step {
-  return { act: "wait_for_others", minMs };
-}
-
 export const TIME_HISTORIES = {
   ...historiesWith(LONG_DEFAULTS, {
     paid_late: {
@@ -124,46 +114,6 @@ export const TIME_HISTORIES = {
       title: ["a payment that stays pending", "一直处理中的支付"],
       steps: [CREATE, end("pending"), TELL, waitForOthers(15_000), LOOK],
       causes: { never_unpaid: "books_pending" },
-    },
-    later_events: {
-      title: [
-        "other events of a paid order again, more than 30 s later",
-        "超过 30 秒后再次收到已支付订单的其他事件",
-      ],
-      isLong: true,
-      steps: [CREATE, PAYMENT, waitForOthers(31_000), tellOnly("pending"), LOOK, tellOnly("created"), LOOK],
-      causes: { final_stays: "goes_back" },
-    },
-    later_purchase: {
-      title: ["a paid order bought again, more than 30 s later", "支付超过 30 秒后再次下单"],
-      needs: ["create", "setsIds"],
-      isLong: true,
-      steps: [CREATE, PAYMENT, waitForOthers(31_000), BUY_AGAIN, LOOK],
-      causes: { final_stays: "create_resets", one_order: "pays_twice" },
-    },
-    later_first_end: {
-      title: [
-        "the end of a first attempt, more than 30 s after the second is paid",
-        "再次下单并支付超过 30 秒后，首单结束的事件才到达",
-      ],
-      needs: ["create", "setsIds"],
-      isLong: true,
-      steps: [CREATE, end("failed"), CREATE_EARLY, PAYMENT, waitForOthers(31_000), tellFrom("first"), LOOK],
-      causes: SECOND_ATTEMPT_CAUSES,
-    },
-    much_later: {
-      title: ["the same payment event again, more than 30 s later", "超过 30 秒后再次推送同一支付事件"],
-      isLong: true,
-      steps: [NEW_ORDER, PAY, TELL_PAID, LOOK, waitForOthers(31_000), TELL_PAID, LOOK],
-      causes: { booked_once: "forgets" },
-    },
-  }),
-  ...historiesWith(LATE_RETURN_DEFAULTS, {
-    later_return: {
-      title: ["a return to a paid order, more than 30 s later", "支付超过 30 秒后返回"],
-      isLong: true,
-      steps: [CREATE, PAYMENT, waitForOthers(31_000), VISIT, LOOK],
-      causes: { booked_once: "books_by_both", final_stays: "lost_by_return" },
     },
   }),
   ...historiesWith(RESTART_DEFAULTS, {

@@ -1,16 +1,8 @@
 // The record of a drill, which `checklist run` makes (cli/judge/). The sandbox's part of a drill:
 // sandbox/readiness/open-lease.ts, drills.ts; the drill's own requests: `isDrillRequest` in sandbox/api/caller.ts.
 import { hash } from "node:crypto";
-import type { Words } from "../../language.ts";
 import type { Endpoint } from "../../webhook/endpoint.ts";
 import type { DrillFact } from "../drill-shapes.ts";
-
-export type StepTitles = Readonly<Record<string, { readonly title: Words }>>;
-
-/** The title of a step; its name if an older version recorded it. */
-export function stepTitle(titles: StepTitles, name: string): Words {
-  return titles[name]?.title ?? [name, name];
-}
 
 export type RecordedDrill = DrillFact & { readonly storeId: string };
 

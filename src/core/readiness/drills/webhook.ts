@@ -3,7 +3,6 @@
 import { STATUSES, type CheckoutObject, type Status } from "../../checkout/checkout.ts";
 import type { CheckoutEvent } from "../../checkout/event.ts";
 import type { Words } from "../../language.ts";
-import type { StepTitles } from "./drill.ts";
 import type { DrillStep } from "../drill-shapes.ts";
 import {
   changeOrder,
@@ -256,7 +255,7 @@ function formsByType<Prefix extends string>(
 
 export const NOT_SENT_STEP = "not_sent";
 
-export const WEBHOOK_STEP_TITLES: StepTitles = {
+export const WEBHOOK_STEP_TITLES: Readonly<Record<string, { readonly title: Words }>> = {
   ...Object.fromEntries(
     (Object.keys(DRILL_CASES) as readonly CaseName[]).map((name) => [name, { title: titleOf(name) }]),
   ),

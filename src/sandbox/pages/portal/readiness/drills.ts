@@ -1,9 +1,7 @@
 import { COLON } from "../../../../core/language.ts";
 import { DRILL_KINDS, DRILL_NAMES, RUN_COMMAND, type DrillKind } from "../../../../core/readiness/names.ts";
 import { wordsOf } from "../../../../core/readiness/drills/said.ts";
-import { stepTitle, type StepTitles } from "../../../../core/readiness/drills/drill.ts";
-import { RUN_STEP_TITLES } from "../../../../core/judge/histories/histories.ts";
-import { WEBHOOK_STEP_TITLES } from "../../../../core/readiness/drills/webhook.ts";
+import { stepTitle } from "../../../../core/judge/histories/histories.ts";
 import { EVIDENCE_VALIDITY_MS } from "../../../../core/readiness/proof.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { inputField } from "../fields.ts";
@@ -14,10 +12,6 @@ import { COMMON_TEXTS } from "../texts.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
 import type { JudgedChecklist, ReadinessFacts } from "../../../../core/readiness/shapes.ts";
 import type { DrillFact, DrillStep } from "../../../../core/readiness/drill-shapes.ts";
-
-function stepTitlesOf(kind: DrillKind): StepTitles {
-  return kind === "webhook" ? WEBHOOK_STEP_TITLES : RUN_STEP_TITLES;
-}
 
 /** The last result of a kind of drill: for each endpoint that has one, or for the shop. */
 function lastResults(
@@ -102,7 +96,7 @@ function drillResult({ drill, subject }: ReturnType<typeof lastResults>[number],
       [
         LAUNCH_TEXTS.step,
         html`${badStateBadge(step.passed, LAUNCH_TEXTS.ok, LAUNCH_TEXTS.drillFailed)}
-        ${stepTitle(stepTitlesOf(kind), step.name)}`,
+        ${stepTitle(kind, step.name)}`,
         "head",
       ],
       [COMMON_TEXTS.expected, wordsOf(step.expected), "named"],
@@ -142,7 +136,7 @@ function failedSteps(kind: DrillKind, failedList: readonly DrillStep[], renderSt
     const cause = wordsOf(steps[0]?.cause ?? "");
     const otherSteps = steps
       .slice(MAX_STEPS_PER_CAUSE)
-      .map(({ name }, index) => html`${index === 0 ? "" : " · "}${stepTitle(stepTitlesOf(kind), name)}`);
+      .map(({ name }, index) => html`${index === 0 ? "" : " · "}${stepTitle(kind, name)}`);
     return html`<details class="cause">
       <summary><strong>${LAUNCH_TEXTS.failedSteps(steps.length)}</strong> ${cause}</summary>
       ${renderSteps(steps.slice(0, MAX_STEPS_PER_CAUSE), { hasCause: false })}

@@ -1,0 +1,41 @@
+// The histories of a run, in the order in which they start.
+import { historyOf, namesInOrder, PLAIN_PURCHASE } from "../../core/judge/histories/histories.ts";
+import { combinationName, pairedCombinations } from "../../core/judge/histories/places.ts";
+import type { History } from "../../core/judge/step.ts";
+import type { Bench } from "./bench.ts";
+import type { RunPlan, Turn } from "./played.ts";
+
+/** How a history runs: beside others, alone while others only wait, or alone after all others. */
+type Pace = "beside" | "alone" | "last";
+
+/** The histories that can run, in order; consecutive histories with the same pace form a batch. */
+export function batchesOf(shop: Bench["shop"], plan: RunPlan): readonly (readonly [Pace, readonly Turn[]])[] {
+  const batches: [Pace, Turn[]][] = [];
+  const combinations = pairedCombinations((place) => canRun(historyOf(place), shop)).map(combinationName);
+  const allNames = namesInOrder(combinations);
+  const { names = new Set(allNames) } = plan;
+  for (const name of new Set([...allNames, ...names])) {
+    if (!names.has(name) || name === PLAIN_PURCHASE) continue;
+    const history = historyOf(name);
+    if (!isPlanned(history, plan) || !canRun(history, shop)) continue;
+    const pace = history.isAlone !== true ? "beside" : failsForAll(history) ? "last" : "alone";
+    const turns = (shop.kinds ?? (["order"] as const)).map((kind) => ({ name, kind }));
+    const lastBatch = batches.at(-1);
+    if (lastBatch?.[0] === pace) lastBatch[1].push(...turns);
+    else batches.push([pace, turns]);
+  }
+  return batches;
+}
+
+function isPlanned({ part, isLong }: History, { parts, names, isQuick }: RunPlan): boolean {
+  return names !== undefined || (parts.has(part) && !(isQuick && isLong === true));
+}
+
+function failsForAll({ steps }: History): boolean {
+  return steps.some((step) => step.act === "faults" && step.of === "all");
+}
+
+function canRun({ needs = [], steps }: History, shop: Bench["shop"]): boolean {
+  const isSeen = shop.view !== undefined || steps.every(({ act }) => act !== "look");
+  return isSeen && needs.every((need) => shop[need] !== undefined);
+}
