@@ -2,11 +2,10 @@ import { hash, timingSafeEqual } from "node:crypto";
 import { accept, type Outcome } from "./outcome.ts";
 import { KEY_FAULTS, refuseFact } from "./refusals.ts";
 
-/** The scopes of API keys (decision 15). */
 export const SCOPES = ["orders:write", "checkout_sessions:write", "checkout_sessions:read"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** A stored API key, without its plaintext and its hash (interface 24). */
+/** Has neither the plaintext nor the hash of the key (interface 24). */
 export type Credential = {
   readonly id: string;
   readonly storeId: string;
@@ -24,7 +23,6 @@ const CHECKSUM_LENGTH = 6;
 const TEST_KEY_PATTERN = new RegExp(
   `^${TEST_PREFIX}([0-9A-Za-z]{${SECRET_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
 );
-/** The JSON Schema of test keys; it cannot express the checksum. */
 export const TEST_KEY_SCHEMA = {
   pattern: TEST_KEY_PATTERN.source,
   description: "A test key. Its last six characters are a checksum, which is checked too.",
@@ -39,29 +37,25 @@ export function formatTestKey(randomBytes: Uint8Array): string {
   return TEST_PREFIX + secret + checksum(secret);
 }
 
-/** Whether a token is limited to a store. Only such a token may leave its machine. */
 export function isStoreToken(token: string): boolean {
   return token.startsWith(STORE_TOKEN_PREFIX);
 }
 
-/** Formats 160 random bits as the token of a store, in the form of a test key. */
 export function formatStoreToken(randomBytes: Uint8Array): string {
   return formatTestKey(randomBytes).replace(TEST_PREFIX, STORE_TOKEN_PREFIX);
 }
 
-/** The hash that the database stores instead of the key. */
 export function hashKey(apiKey: string): string {
   return hash("sha256", apiKey, "hex");
 }
 
-/** A test key for display: its prefix and its last four characters. Only `…` for any other text. */
+/** Keeps the prefix and the last four characters; any other text becomes `…`. */
 export function redactKey(apiKey: string): string {
   return apiKey.startsWith(TEST_PREFIX) && apiKey.length > TEST_PREFIX.length + 8
     ? `${TEST_PREFIX}…${apiKey.slice(-4)}`
     : "…";
 }
 
-/** The credential of a request: a test key, or a live key, whose value is not kept. */
 type PresentedKey = { readonly kind: "test"; readonly apiKey: string } | { readonly kind: "live" };
 
 /** Refuses with `credential_missing` or `credential_invalid` (interface 22, 27). */
@@ -82,13 +76,12 @@ export function parseAuthorization(values: readonly string[]): Outcome<Presented
   return refuseFact("not_a_key", {});
 }
 
-/** Whether a text is a test key with a valid checksum (decision 15). */
+/** Requires a valid checksum (decision 15). */
 export function isTestKey(text: string): boolean {
   const [, secret = "", checksumDigits] = TEST_KEY_PATTERN.exec(text) ?? [];
   return checksumDigits !== undefined && checksum(secret) === checksumDigits;
 }
 
-/** The random bits of a test key as a number: the inverse of `formatTestKey`. Undefined for any other text. */
 export function testKeyBits(text: string): bigint | undefined {
   if (!isTestKey(text)) return undefined;
   let bits = 0n;
@@ -97,28 +90,26 @@ export function testKeyBits(text: string): bigint | undefined {
   return bits;
 }
 
-/** The random bits of a store's token as a number; undefined for any other text. */
 export function storeTokenBits(text: string): bigint | undefined {
   return isStoreToken(text) ? testKeyBits(text.replace(STORE_TOKEN_PREFIX, TEST_PREFIX)) : undefined;
 }
 
-/** Whether a text has the prefix of test keys, which every service of this kind uses (interface 22). */
+/** Every service of this kind uses the prefix (interface 22). */
 export function hasTestKeyPrefix(text: string): boolean {
   return text.startsWith(TEST_PREFIX);
 }
 
-/** Why a text is not an API key, as the second half of a sentence; undefined for a live key or a valid test key. */
+/** The second half of a sentence; undefined for a live key or a valid test key. */
 export function keyFault(text: string): string | undefined {
   if (text.startsWith(LIVE_PREFIX) || isTestKey(text)) return undefined;
   return KEY_FAULTS[TEST_KEY_PATTERN.test(text) ? "mistyped_key" : "not_a_key"];
 }
 
-/** Refuses a well-formed but unknown key; a wrong checksum means that the key was mistyped. */
 export function refuseUnknownKey(apiKey: string): Outcome<never> {
   return refuseFact(isTestKey(apiKey) ? "unknown_key" : "mistyped_key", {});
 }
 
-/** Refuses with `scope_missing` unless the credential has the scope (interface 27). */
+/** Refuses with `scope_missing` (interface 27). */
 export function requireScope(credential: Credential, scope: Scope): Outcome<Credential> {
   if (credential.scopes.includes(scope)) return accept(credential);
   return refuseFact("scope_missing", { scope, granted: credential.scopes });
@@ -138,7 +129,6 @@ function toBase62(number: bigint, length: number): string {
   return digits;
 }
 
-/** Compares a presented secret with the expected secret in constant time. */
 export function isSameSecret(presentedSecret: string, expectedSecret: string): boolean {
   return timingSafeEqual(digest(presentedSecret), digest(expectedSecret));
 }

@@ -14,14 +14,13 @@ export function parseDurationText(text: string): number | undefined {
   return milliseconds.reduce((sum, part) => sum + part, 0) || undefined;
 }
 
-/** Parses a duration in a user's text, in milliseconds. Refuses with `invalid_parameter`. */
+/** Returns milliseconds. Refuses with `invalid_parameter`. */
 export function parseSpan(text: string): Outcome<number> {
   const milliseconds = parseDurationText(text);
   if (milliseconds !== undefined) return accept(milliseconds);
   return refuseFact("duration_form", { received: printableLiteral(text) });
 }
 
-/** A time in a user's text: a span before or after now, or a moment in milliseconds. */
 export type SpanOrMoment = { readonly spanMs: number } | { readonly at: number };
 
 export function parseSpanOrMomentText(text: string): SpanOrMoment | undefined {
@@ -39,7 +38,6 @@ function isDate(date: string): boolean {
   return !Number.isNaN(at) && new Date(at).toISOString().startsWith(date);
 }
 
-/** A duration as text, in the largest unit, up to hours, in which it is a whole number. */
 export function durationText(milliseconds: number): string {
   if (milliseconds === 0) return "0s";
   const unit = (["h", "m", "s"] as const).find((name) => milliseconds % UNIT_MS[name] === 0) ?? "ms";

@@ -1,13 +1,9 @@
-// A new error code needs a row here and a row in decision 4; a test compares both, and `npm run docs` writes
-// docs/errors.md.
+// A test compares the codes with decision 4.
 
 type ErrorRow = {
   readonly status: number;
-  /** The condition for this code, for the list of all codes. */
   readonly meaning: string;
-  /** The decision that a client relies on when it receives this code, in addition to the list itself (decision 4). */
   readonly decision?: number;
-  /** The next step; a command may replace it with a more specific step. */
   readonly next?: string;
   /** Whether the refusal proves that the key is unused: the service looks up the key before this check (decision 3). */
   readonly provesKeyUnused?: true;

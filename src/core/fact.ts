@@ -1,5 +1,3 @@
-// Facts, which become sentences where they are shown. Sentences of refusals: core/refusals.ts; parts of
-// sentences: core/refusals/parts.ts.
 import { english, inBothLanguages, type Translator, type Words } from "./language.ts";
 import { PARTS, type PartName } from "./refusals/parts.ts";
 
@@ -7,10 +5,8 @@ import { PARTS, type PartName } from "./refusals/parts.ts";
 export type FactValue = string | number | readonly string[] | Part;
 export type FactValues = Readonly<Record<string, FactValue>>;
 
-/** The name of a text in the table of parts, and the text's values. */
 export type Part = { readonly fact: PartName; readonly values: FactValues };
 
-/** The names in a text, each in braces. */
 export type NamesIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}`
   ? Name | NamesIn<Rest>
   : never;

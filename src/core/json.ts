@@ -3,7 +3,6 @@ import { accept, tryTo, isError, type Outcome, type Refused } from "./outcome.ts
 import { refuseFact } from "./refusals.ts";
 import { printable, printableLiteral, printableName } from "./text.ts";
 
-/** Maximum nesting depth of arrays and objects in a request body (decision 6). */
 const MAX_JSON_DEPTH = 8;
 
 const utf8Decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -25,7 +24,7 @@ export function parseStrictJson(bytes: Uint8Array): Outcome<unknown> {
   return findFault(text) ?? result;
 }
 
-/** Parses a text as JSON; undefined if it is not JSON. For answers and files whose content the caller checks. */
+/** Undefined if the text is not JSON. For answers and files whose content the caller checks. */
 export function parseJson(text: string): unknown {
   const result = parseText(text);
   return result.ok ? result.value : undefined;
@@ -35,7 +34,6 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Refuses with `invalid_json` if the text is not JSON. */
 function parseText(text: string): Outcome<unknown> {
   try {
     return accept(JSON.parse(text) as unknown);
@@ -46,7 +44,7 @@ function parseText(text: string): Outcome<unknown> {
   }
 }
 
-/** Finds a fault that `JSON.parse` accepts. The text is known to be JSON, so the tokens can be read one by one. */
+/** Faults that `JSON.parse` accepts. The text must be JSON. */
 function findFault(text: string): Refused | undefined {
   const openContainers: (Set<string> | undefined)[] = [];
   let field = "a value";
@@ -91,7 +89,6 @@ function isKeptExactly(literal: string): boolean {
   return Number.isSafeInteger(value) && isWrittenAsInteger(literal);
 }
 
-/** Whether the literal, with its exponent applied, has only zeros after the decimal point. */
 function isWrittenAsInteger(literal: string): boolean {
   const [, , wholeDigits = "", fraction = "", exponent = "0"] = NUMBER_PATTERN.exec(literal) ?? [];
   const digits = wholeDigits + fraction;

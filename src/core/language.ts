@@ -10,7 +10,6 @@ export const SEMICOLON: Words = ["; ", "；"];
 
 export type Translator = (words: Words) => string;
 
-/** Selects the English words, as in the APIs and the command line. */
 export function english([text]: Words): string {
   return text;
 }

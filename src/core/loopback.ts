@@ -2,16 +2,13 @@ import { accept, type Outcome } from "./outcome.ts";
 import { refuseFact } from "./refusals.ts";
 import { printableLiteral } from "./text.ts";
 
-/** The names of a server on this machine, as they appear in a URL and in a Host header. */
 export const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"] as const;
 
-/** A port from 1 to 65535, without leading zeros; for a regular expression. */
 export const PORT_PATTERN = "(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d\\d|655[0-2]\\d|6553[0-5])";
 
-/** The allowed values of the Host header, in lower case, and the flag that allows another value. */
+/** The names are in lower case; `flag` is the option that allows another name. */
 export type AllowedHosts = { readonly names: ReadonlySet<string>; readonly flag: string };
 
-/** The names of a server on a port, and the allowed hosts: `HOST:PORT`, or `HOST` without a port and with this port. */
 export function allowedHosts(
   port: number,
   options: {
@@ -42,12 +39,12 @@ export function checkHost(hosts: readonly string[], { names, flag }: AllowedHost
   return refuseFact(/:\d+$/.test(host) ? "host_port_not_allowed" : "host_not_allowed", facts);
 }
 
-/** Whether a host is `localhost`, a name below it, `[::1]`, or an IPv4 address from 127.0.0.0/8. */
+/** `localhost`, a name below it, `[::1]`, or an IPv4 address from 127.0.0.0/8. */
 export function isLoopback(hostname: string): boolean {
   return loopbackAddresses(hostname) !== undefined;
 }
 
-/** A loopback host's addresses in order of use, or undefined. `localhost` names are never looked up (RFC 6761 6.3). */
+/** In order of use; undefined for other hosts. `localhost` names are never looked up (RFC 6761 6.3). */
 export function loopbackAddresses(hostname: string): readonly string[] | undefined {
   if (/(?:^|[^.]\.)localhost$/.test(hostname)) return ["127.0.0.1", "::1"];
   if (hostname === "[::1]") return ["::1"];
@@ -56,7 +53,6 @@ export function loopbackAddresses(hostname: string): readonly string[] | undefin
   return isIpv4 && parts[0] === "127" ? [hostname] : undefined;
 }
 
-/** Whether two URLs lead to the same server: the same origin, or http on the same port under loopback names. */
 export function isSameServer(leftUrl: string, rightUrl: string): boolean {
   const [left, right] = [new URL(leftUrl), new URL(rightUrl)];
   const isLoopbackHttp = ({ protocol, hostname }: URL): boolean =>
@@ -67,10 +63,9 @@ export function isSameServer(leftUrl: string, rightUrl: string): boolean {
   );
 }
 
-/** The loopback host of a server: `[::1]` on a machine without IPv4 (decision 79). */
+/** `[::1]` on a machine without IPv4 (decision 79). */
 export type LoopbackHost = "127.0.0.1" | "[::1]";
 
-/** The origin of a server on this machine, as customers and clients see it (decision 1). */
 export function localOrigin(port: number, host: LoopbackHost = "127.0.0.1"): string {
   return `http://${host}:${port}`;
 }

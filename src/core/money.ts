@@ -28,12 +28,12 @@ const DECIMALS_BY_CURRENCY = new Map(
   Object.entries(CURRENCIES).flatMap(([decimals, codes]) => codes.map((code) => [code, Number(decimals)])),
 );
 
-/** The number of decimals of a currency; 2 unless `CURRENCIES` has it. Undefined unless the code is three capitals. */
+/** 2 unless `CURRENCIES` has it; undefined unless the code is three capitals. */
 export function currencyDecimals(currency: string): number | undefined {
   return /^[A-Z]{3}$/.test(currency) ? (DECIMALS_BY_CURRENCY.get(currency) ?? 2) : undefined;
 }
 
-/** Whether Intl has a name for a code, as for the codes of ISO 4217, including funds and historic currencies. */
+/** Intl has names for the codes of ISO 4217, including funds and historic currencies. */
 export function isCurrency(code: string): boolean {
   if (!/^[A-Z]{3}$/.test(code)) return false;
   return new Intl.DisplayNames("en", { type: "currency", fallback: "none" }).of(code) !== undefined;
@@ -48,7 +48,6 @@ export function parseDecimalAmount(text: string, currency: string): number | und
   return Number(majorDigits + decimalDigits.slice(0, places).padEnd(places, "0"));
 }
 
-/** Why a text is not an amount in minor units, with the likely meaning of decimals; undefined if the text is valid. */
 export function explainAmountFault(text: string, currency: string): Part | undefined {
   const meantAmount = parseDecimalAmount(text, currency);
   if (meantAmount !== undefined && meantAmount !== 0)
@@ -69,7 +68,6 @@ export function explainAmountFault(text: string, currency: string): Part | undef
 
 const MAX_AMOUNT_VALUES = { most: Number.MAX_SAFE_INTEGER };
 
-/** An amount in minor units, formatted exactly: `1999` in `EUR` is `19.99 EUR`. */
 export function formatAmount(amountMinor: number, currency: string): string {
   const decimals = currencyDecimals(currency);
   if (decimals === undefined) return `${amountMinor} minor units of ${currency}`;
@@ -83,7 +81,7 @@ export function formatPrice(amountMinor: number, currency: string, locale: strin
   return pricePieces(amountMinor, currency, locale).join("");
 }
 
-/** A cache: creating a format takes as long as formatting ten amounts. */
+/** Creating a format takes as long as formatting ten amounts. */
 const formats = new Map<string, Intl.NumberFormat>();
 
 function formatOf(currency: string, locale: string): Intl.NumberFormat {

@@ -1,7 +1,5 @@
-/** Runs work with the same name one after the other, in the order of the calls. */
 export type Mutex = <Value>(name: string, work: () => Promise<Value>) => Promise<Value>;
 
-/** A mutex for work that awaits between reading and writing. */
 export function createMutex(): Mutex {
   const lastWork = new Map<string, Promise<unknown>>();
   return (name, work) => {
@@ -15,19 +13,15 @@ export function createMutex(): Mutex {
   };
 }
 
-/** Runs all work one after the other, in the order of the calls. */
 export function createQueue(): <Value>(work: () => Promise<Value>) => Promise<Value> {
   const mutex = createMutex();
   return (work) => mutex("", work);
 }
 
-/** Waits, and lets other work run meanwhile. */
 export type StepAside = (wait: () => Promise<void>) => Promise<void>;
 
-/** Runs all work one after the other, in the order of the calls; work that steps aside lets other work run. */
 export function createTurnQueue(): (work: (stepAside: StepAside) => Promise<void>) => Promise<void> {
   const queue = createQueue();
-  // Waits for the caller's turn; the returned function ends the turn.
   const takeTurn = (): Promise<() => void> =>
     new Promise((begin) => {
       void queue(() => new Promise<void>(begin));

@@ -1,5 +1,3 @@
-// The sentences of refusals, by their facts: of v1 here, all others in core/refusals/. The status and meaning of each
-// code: core/errors.ts; the check, rule and remedy that `explain` shows with a refusal: core/explain/checks.ts.
 import type { ErrorCode } from "./errors.ts";
 import { fill, fillPair, namesIn, valueText, type FactValue, type FactValues, type NamesIn } from "./fact.ts";
 import { english, type Words } from "./language.ts";
@@ -9,23 +7,16 @@ import { SANDBOX_REFUSALS } from "./refusals/sandbox.ts";
 import { WEBHOOK_REFUSALS } from "./refusals/webhook.ts";
 import { SECRET_DESCRIPTION as A_SECRET, SECRET_DESCRIPTION_ZH as A_SECRET_ZH } from "./text.ts";
 
-/** The message of an API, byte for byte; in both languages if a page can show it. */
 type Message = string | Words;
 
-/** A sentence with `{names}` of values, and its parts for `explain`. The values `field` and `received` are defaults. */
 type Sentence = {
   readonly field?: string;
   readonly received?: string;
   /** The command that helps. Default: the commands for the code. */
   readonly next?: string;
-} & (
-  | { readonly text: Message; readonly expected?: Words }
-  /** The message begins with the expected value, and ends with the received value. */
-  | { readonly expected: Words }
-);
+} & ({ readonly text: Message; readonly expected?: Words } | { readonly expected: Words });
 type Row = Sentence & { readonly code: ErrorCode };
 
-/** Why a text is not a usable API key, as the second half of a sentence. */
 export const KEY_FAULTS = {
   not_a_key: "does not have the form svc_test_… of a test key",
   mistyped_key: "has a wrong checksum: it was cut off or mistyped",
@@ -208,7 +199,6 @@ export const V1_REFUSALS = {
   },
 } as const satisfies Partial<Record<ErrorCode, Readonly<Record<string, Message | Sentence>>>>;
 
-/** Converts sentences by code and name to rows by name. */
 function rowsOf<Table extends Readonly<Record<string, Readonly<Record<string, Message | Sentence>>>>>(
   table: Table,
 ): RowsOf<Table> {
@@ -253,7 +243,6 @@ type NamesOf<FactRow> = FactRow extends { readonly text: infer Text }
     ? NamesIn<Expected> | "received"
     : never;
 
-/** The values of a sentence, by their names; `field` is also allowed if the sentence does not contain it. */
 type ValuesOf<Name extends FactName> = Readonly<
   Record<NamesOf<(typeof REFUSALS)[Name]>, FactValue> & { field?: string }
 >;
@@ -274,7 +263,6 @@ export function refuseFact<Name extends FactName>(
   return { ok: false, refusal: { code: REFUSALS[fact].code, message, chinese, told, ...fields } };
 }
 
-/** The message of a refusal, in both languages where a page can show it. */
 function factText({ fact, values }: KnownFact): readonly [message: string, chinese?: string] {
   const row: Row = REFUSALS[fact];
   if (!("text" in row))
@@ -282,7 +270,6 @@ function factText({ fact, values }: KnownFact): readonly [message: string, chine
   return typeof row.text === "string" ? [fill(row.text, values)] : fillPair(row.text, values);
 }
 
-/** The parts of a refusal for `explain`; undefined parts follow from the code. */
 export function factParts({ fact, values }: KnownFact): {
   readonly field: string | undefined;
   readonly expected: Words | undefined;
@@ -300,7 +287,7 @@ export function factParts({ fact, values }: KnownFact): {
   };
 }
 
-/** Whether a stored fact has a sentence, and every value of the sentence: other programs can write to the log. */
+/** Other programs can write to the log, so the values are checked too. */
 export function isRefusalFact(value: unknown): value is KnownFact {
   const { fact, values } = Object(value) as Readonly<Record<string, unknown>>;
   const row = typeof fact === "string" ? ROWS.get(fact) : undefined;

@@ -2,7 +2,6 @@ import * as z from "zod/mini";
 import { parseJson } from "./json.ts";
 import { lazyValue } from "./lazy.ts";
 
-/** Number of bytes in the master key of `master.key`: AES-256. */
 export const MASTER_KEY_BYTES = 32;
 
 const credentialsSchema = () =>
@@ -18,15 +17,15 @@ const oldCredentialsSchema = () =>
     z.transform(({ store_id: id, api_key }) => ({ stores: { [id]: { name: "Sandbox Store", api_key } } })),
   );
 
-/** The copy of each store's API key, which the sandbox shows once (decisions 54, 85). The first store comes first. */
+/**
+ * A copy of each key, because the sandbox shows a key once (decisions 54, 85). The first store comes first.
+ */
 export type Credentials = z.infer<ReturnType<typeof credentialsSchema>>;
 
-/** The id of the store that an API key belongs to; undefined if the key is not in the credentials. */
 export function storeIdOfKey({ stores }: Credentials, apiKey: string): string | undefined {
   return Object.entries(stores).find(([, { api_key: key }]) => key === apiKey)?.[0];
 }
 
-/** Parses `store.json`, the default store of a folder's commands (decision 90); undefined if the text is invalid. */
 export const parseChosenStore = parserOf(() => z.object({ store_id: z.uuid() }));
 
 const runSchema = () =>
@@ -42,39 +41,31 @@ const runSchema = () =>
     store_id: z.optional(z.string()),
     /** Sandboxes before decision 96 do not write this field. */
     instance_id: z.optional(z.string()),
-    /**
-     * The last opening that changed the database, if the log was empty when the sandbox became ready. If no later
-     * opening changed the database, an empty log has lost no commit.
-     */
+    /** If the log is empty and no later opening changed the database, no commit was lost. */
     opening: z.optional(z.string()),
     /** The machine or container of the process; missing in older versions. */
     host: z.optional(z.string()),
-    /** Whether the process is a user's program, which continues after its sandbox has stopped. */
     is_guest: z.optional(z.boolean()),
   });
 
 /** `started` detects a later process with the same pid; `folder` (device and inode) detects a copy of the folder. */
 export type RunRecord = z.infer<ReturnType<typeof runSchema>>;
 
-/** The process named in `run.json`, regardless of the version that wrote the file. */
 export type RunOwner = Pick<RunRecord, "pid" | "started" | "folder">;
 
-/** Parses the process in `run.json`; undefined if it names no process, for example after a crash during the write. */
+/** Undefined if it names no process, for example after a crash during the write. */
 export const parseRunOwner = parserOf(() => z.pick(runSchema(), { pid: true, started: true, folder: true }));
 
-/** Parses `admin.json`, the token of the administrator (decision 49); undefined if the text is invalid. */
 export const parseAdmin = parserOf(() =>
   z.object({ admin_token: z.string().check(z.regex(/^[\w-]{16,128}$/)) }),
 );
 
-/** Parses `credentials.json`; undefined if the text is invalid. */
 export const parseCredentials: (text: string) => Credentials | undefined = parserOf(() =>
   z.union([credentialsSchema(), oldCredentialsSchema()]),
 );
 
 export const parseRunRecord = parserOf(runSchema);
 
-/** A command reads few of these files, so each schema is made when the first file of its kind is read. */
 function parserOf<Value>(makeSchema: () => z.ZodMiniType<Value>): (text: string) => Value | undefined {
   const schema = lazyValue(makeSchema);
   // A command reads each file once or twice, so compiling the schema would cost more than it saves.

@@ -1,22 +1,19 @@
-/** Control, bidi and invisible characters, for every regular expression dialect; emoji keep variation selectors. */
+/** Control, bidi and invisible characters; emoji keep variation selectors. */
 const UNPRINTABLE_RANGES =
   "\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ud800-\\udfff\\ufeff\\uffa0\\ufff0-\\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}";
 const UNPRINTABLE_CHARACTERS = new RegExp(`[${UNPRINTABLE_RANGES}]`, "gu");
 /** Surrogates, and ranges beyond the Basic Multilingual Plane, as written in a character class. */
 const ASTRAL_RANGES = /\\ud800-\\udfff|[\u{10000}-\u{10ffff}]-[\u{10000}-\u{10ffff}]/gu;
 
-/** A pattern for a JSON Schema, whose patterns have no flags; only the parser checks the removed characters. */
 export function removeUnicodeRanges(pattern: string): string {
   return pattern.replace(ASTRAL_RANGES, "");
 }
 
-/** Matches texts that `printable` leaves unchanged, as far as a pattern for a JSON Schema can. */
 export const PRINTABLE_PATTERN = removeUnicodeRanges(`^[^${UNPRINTABLE_RANGES}]*$`);
 const ANY_SECRET = /((?:svc(?:_|%5f)(?:test|live|control|admin|store)|whsec)(?:_|%5f))[\w%-]+/gi;
 /** Counted after the prefix. A shorter text is a name, such as svc_test_mode, and reveals nothing. */
 const MIN_SECRET_LENGTH = 16;
 const WHOLE_SECRET = new RegExp(`${ANY_SECRET.source.slice(0, -1)}{${MIN_SECRET_LENGTH},}`, "i");
-/** Matches texts for which `containsSecret` is true; for a JSON Schema, whose patterns have no flags. */
 export const SECRET_PATTERN = WHOLE_SECRET.source.replaceAll(/\\.|[a-z]/g, (part) =>
   part.length > 1 ? part : `[${part}${part.toUpperCase()}]`,
 );
@@ -29,7 +26,9 @@ const CREDENTIALS_IN_TEXT = /(:[/\\]{1,2})[^\s/\\?#"]*@/g;
 const CREDENTIALS_IN_VALUE = /(:[/\\]{1,2})[^/\\?#]*@/g;
 const MAX_LITERAL_CODE_POINTS = 60;
 
-/** Text from outside, made safe for a terminal or a log: control, bidi and invisible characters appear as `\u{…}`. */
+/**
+ * Control, bidi and invisible characters appear as `\u{…}`, so that the text is safe in a terminal or a log.
+ */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE_CHARACTERS, escapeCodePoint);
 }
@@ -39,7 +38,6 @@ export function displayText(text: string): string {
   return text.replace(INVISIBLE_BLANKS, (part) => Array.from(part, escapeCodePoint).join(""));
 }
 
-/** JSON in one line; characters that `printable` escapes are written as \uXXXX. */
 export function jsonLine(value: unknown): string {
   return escapeInJson(JSON.stringify(value));
 }
@@ -51,57 +49,47 @@ export function escapeInJson(json: string): string {
   );
 }
 
-/** Text cut to a number of characters, with a mark at the cut. */
 export function cutText(text: string, maxCodePoints: number): string {
   if (text.length <= maxCodePoints) return text;
   const codePoints = Array.from(text);
   return codePoints.length <= maxCodePoints ? text : `${codePoints.slice(0, maxCodePoints).join("")}…`;
 }
 
-/** Redacts secrets, which people paste into wrong places, and the user names and passwords of addresses. */
+/** People paste secrets into wrong places. Also redacts the user names and passwords of addresses. */
 export function redactSecrets(text: string): string {
-  // Two of three texts have neither character, and a search for one costs almost nothing.
   const safeText = text.includes("_") || text.includes("%") ? text.replace(ANY_SECRET, "$1…") : text;
   return safeText.includes("@") ? safeText.replace(CREDENTIALS_IN_TEXT, "$1…@") : safeText;
 }
 
-/** Text with these values redacted, regardless of their form. */
 export function redactValues(text: string, secrets: readonly string[]): string {
   return secrets.reduce((redactedText, secret) => redactedText.replaceAll(secret, "…"), text);
 }
 
-/** The texts for which `containsSecret` is true. */
 export const SECRET_KINDS = "an API key, a signing secret or a token";
-/** `SECRET_KINDS` with the reason for refusing them. */
 export const SECRET_DESCRIPTION = `${SECRET_KINDS}: it is stored, logged and forwarded` as const;
 export const SECRET_DESCRIPTION_ZH = "API 密钥、签名密钥或令牌：这些内容会被保存、记录并转发";
 
-/** Whether a text contains an API key, a signing secret or a token, or a large part of one, judged by its form. */
 export function containsSecret(text: string): boolean {
   return WHOLE_SECRET.test(text);
 }
 
-/** Whether an address or a path contains a secret (`containsSecret`), also if some of its letters are encoded. */
 export function isSecretInAddress(text: string): boolean {
   return containsSecret(text) || containsSecret(decodePrintable(text));
 }
 
-/** A text with its percent-encoded printable ASCII characters decoded; all other escapes are kept. */
 export function decodePrintable(text: string): string {
   return text.replaceAll(/%([2-7][0-9a-f])/gi, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),
   );
 }
 
-/** Whether a text contains a secret (`containsSecret`), or the mark with which `redactSecrets` replaces one. */
 export function showsSecret(text: string): boolean {
   return containsSecret(text) || REDACTED_SECRET.test(text);
 }
 
-/** A value from outside, made safe for a message: quoted, escaped, redacted, at most 60 characters. */
+/** Quoted, escaped, redacted, at most 60 characters. */
 export function printableLiteral(value: unknown): string {
   const safeValue = typeof value === "string" ? value.replace(CREDENTIALS_IN_VALUE, "$1…@") : value;
-  // JSON has no NaN.
   const literal =
     typeof safeValue === "number" ? String(safeValue) : (JSON.stringify(safeValue) ?? String(safeValue));
   const text = redactSecrets(printable(literal));
@@ -110,36 +98,32 @@ export function printableLiteral(value: unknown): string {
   return `${codePoints.slice(0, MAX_LITERAL_CODE_POINTS).join("")}… (${codePoints.length} characters)`;
 }
 
-/** The result of `printableLiteral` without its quotation marks. */
 export function printableName(name: string): string {
   return printableLiteral(name).replace(/^"|"$/g, "");
 }
 
-/** The beginning of a text from outside, made safe for one line: escaped, redacted, at most 60 characters. */
+/** Escaped, redacted, at most 60 characters. */
 export function excerpt(text: string): string {
   return cutText(redactSecrets(printable(text.trim().replace(/\s+/g, " "))), MAX_LITERAL_CODE_POINTS);
 }
 
-/** The pattern of a UUID in lower case, for a regular expression. */
 export const UUID_SOURCE = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 
 const WHOLE_UUID = new RegExp(`^${UUID_SOURCE}$`, "i");
 
-/** Matches texts for which `isUuid` is true; for a JSON Schema. */
 export const UUID_PATTERN = `^${UUID_SOURCE.replaceAll("a-f", "a-fA-F")}$`;
 
 export function isUuid(text: string): boolean {
   return WHOLE_UUID.test(text);
 }
 
-/** The length of a text as the interface's limits count it: in Unicode code points (decision 6). */
+/** The interface's limits count code points (decision 6). */
 export function codePointLength(text: string): number {
   let length = 0;
   for (const _ of text) length += 1;
   return length;
 }
 
-/** A character as `\u{…}`. */
 export function escapeCodePoint(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }
@@ -149,7 +133,6 @@ function escapeUnits(character: string): string {
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
 }
 
-/** A name in the style of the wire and the database: `bodySha256` becomes `body_sha256`. */
 export function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
@@ -163,7 +146,6 @@ export function shortId(id: string): string {
   return id.slice(-8);
 }
 
-/** Text for publication: secrets are redacted, and invisible characters appear as `\u{…}`. */
 export function publishableText(text: string): string {
   return redactSecrets(printable(text)).replace(/[\ufffe\uffff]/g, "\ufffd");
 }

@@ -5,13 +5,10 @@ type Assumption = {
   readonly decision: number;
   readonly title: Words;
   readonly chosen: Words;
-  /** The setting that changes the choice, if there is one. */
   readonly setting?: string;
-  /** The evidence that the assumption was used, if the service can see any. */
   readonly shownBy?: Words;
 };
 
-/** Decisions that fill a gap in the interface, and decisions on tools that an integration can rely on. */
 export const ASSUMPTIONS: readonly Assumption[] = [
   {
     decision: 1,
@@ -239,7 +236,6 @@ export const ASSUMPTIONS: readonly Assumption[] = [
   },
 ];
 
-/** The heading of a decision that is an assumption; empty for other decisions. */
 export function titleOf(decision: number): Words {
   return ASSUMPTIONS.find((assumption) => assumption.decision === decision)?.title ?? ["", ""];
 }

@@ -25,13 +25,11 @@ import {
 
 const answerShape = z.object({
   status: z.int(),
-  /** The answer headers that `SHOWN_HEADERS` lists. */
   headers: z.record(z.string(), z.string()),
   body: z.unknown(),
 });
 const assumption = z.object({
   decision: z.int(),
-  /** The heading of the decision; records of older versions have none. */
   title: z.optional(z.string()),
   verdict: z.enum(["confirmed", "contradicted", "not_observed"]),
   /** The statement of the decision, or the reason for `not_observed`. */
@@ -45,12 +43,10 @@ const assumption = z.object({
     }),
   ),
   answer: z.nullable(answerShape),
-  /** Why a part of the decision could not be observed this time: for example a 429, a 5xx or an unpaid order. */
   missed: z.optional(z.string()),
 });
 export type CalibratedAssumption = z.infer<typeof assumption>;
 
-/** The record of a calibration, the content of `checkout.calibration.json`. */
 export const calibrationRecord = z.object({
   service: z.string(),
   at: z.string().check(z.refine((at) => !Number.isNaN(Date.parse(at)))),
@@ -77,13 +73,11 @@ export function verdictsOf({ assumptions }: Calibration) {
 }
 
 type CalibrationRun = {
-  /** The unique text in the run's order_ids and keys. */
   readonly name: string;
-  /** The API key and the signing secrets of the run. */
   readonly secrets: readonly string[];
 };
 
-/** The verdict on each assumption. Without `payment`, some cannot be observed. Secrets in answers are removed. */
+/** Without `payment`, decisions that need a payment are not observed. Secrets in answers are removed. */
 export function judgeCalibration(
   run: CalibrationRun,
   results: ProbeResults,
@@ -147,7 +141,6 @@ function judgeProbes(run: CalibrationRun, { answers, missReasons }: ProbeResults
 const RATE_LIMIT_DECISION = 17;
 const RESENT_REASON = "a create had to be sent twice, and its answer may be a replay";
 
-/** Answer headers that a record keeps, because the interface or a decision relies on them. */
 const SHOWN_HEADERS = ["content-type", "idempotent-replayed", "www-authenticate", "x-request-id"] as const;
 
 function displayAnswer(
@@ -161,7 +154,6 @@ function displayAnswer(
   return { status, headers: Object.fromEntries(shownHeaders), body: normalizeValue(run, body) };
 }
 
-/** The request that reached the receiver, or the retrieve of the paid order, with the answer; null without evidence. */
 function displayEvidence(
   { run, order }: { readonly run: CalibrationRun; readonly order: PaidOrder },
   evidence: PaymentVerdict["evidence"],
@@ -187,7 +179,6 @@ function displayEvidence(
   };
 }
 
-/** Headers that a record omits: headers of HTTP itself, of browsers and of proxies, and credentials. */
 const TRANSPORT_HEADER_PATTERN =
   /^(?:host|connection|keep-alive|content-length|transfer-encoding|te|date|via|forwarded|x-forwarded-.*|x-real-ip|accept.*|user-agent|cookie|authorization|referer|cache-control|pragma|priority|dnt|upgrade-.*|sec-.*|traceparent|tracestate)$/i;
 
@@ -207,7 +198,6 @@ function displayRequest(run: CalibrationRun, request: ProbeRequest): CalibratedA
   return { method, path: removeRunSpecifics(run, path), headers: Object.fromEntries(headers), body: text };
 }
 
-/** Maximum stored length of a body, path or header value, in characters. */
 const MAX_SHOWN_CHARACTERS = 300;
 
 function shortenText(text: string): string {
@@ -219,7 +209,6 @@ function shortenText(text: string): string {
 const UUID_PATTERN = new RegExp(UUID_SOURCE, "gi");
 const URL_PATTERN = /https?:\/\/[^\s"]+/g;
 
-/** A text without secrets, and without the parts that differ between two runs: ids, addresses, names of this run. */
 function removeRunSpecifics({ name, secrets }: CalibrationRun, text: string): string {
   return redactSecrets(redactValues(text, secrets))
     .replaceAll(URL_PATTERN, "<url>")
@@ -227,7 +216,6 @@ function removeRunSpecifics({ name, secrets }: CalibrationRun, text: string): st
     .replaceAll(name, "<run>");
 }
 
-/** Maximum stored nesting depth of an answer; the service decides how deep its answers are. */
 const MAX_SHOWN_DEPTH = 20;
 
 function normalizeValue(run: CalibrationRun, value: unknown, depth = MAX_SHOWN_DEPTH): unknown {
@@ -241,11 +229,6 @@ function normalizeValue(run: CalibrationRun, value: unknown, depth = MAX_SHOWN_D
   );
 }
 
-/**
- * The decisions for which a calibration differs from a record in verdict, request or answer, and as gaps the decisions
- * that one of the two did not observe completely. Without a payment in the calibration, decisions that need a payment
- * are omitted.
- */
 export function calibrationDifferences({
   record,
   calibration,

@@ -1,5 +1,3 @@
-// The section `dialect` of checkout.config.json, and the file of `--like` and `--dialect`. Its type and its meaning:
-// core/shape/dialect.ts.
 import * as z from "zod/mini";
 import { EVENT_TYPES } from "../checkout/event-types.ts";
 import { RENAMABLE_EVENT_FIELDS, SIGNATURE_FORMS, type Dialect } from "../shape/dialect.ts";
@@ -20,15 +18,13 @@ const UNSTATED_STATUSES = [
   402, 404, 405, 406, 408, 410, 411, 413, 414, 415, 422, 423, 424, 431, 451, 500, 501, 502, 503, 504,
 ];
 const SESSION_STATUSES = [404, 403, 400] as const;
-/** Event fields that a dialect may rename but not remove. */
 const REQUIRED_FIELDS: ReadonlySet<string> = new Set(["type", "data"]);
 
-/** Headers that the service uses itself, in addition to HTTP's own headers; a dialect must not reuse these names. */
+/** Headers that the service itself uses; a dialect must not reuse these names. */
 const SERVICE_HEADERS = /^(?:authorization|cookie|set-cookie|user-agent|retry-after|x-request-id|host)$/i;
 const isReserved = (name: string): boolean =>
   HTTP_HEADERS.test(name) || SERVICE_HEADERS.test(name) || name.toLowerCase() === FAULT_HEADER.toLowerCase();
 
-/** The schema of an object with optional values for the sandbox's own names. */
 function recordSchema<Value>(
   ourNames: readonly string[],
   valueSchema: (name: string) => z.ZodMiniType<Value>,
@@ -94,7 +90,6 @@ export const dialectSchema = lazyValue(() => {
   return schema;
 });
 
-/** The fields in which a dialect gives the same name to two of the sandbox's own names. */
 function ambiguousFields(dialect: Dialect): readonly string[] {
   const { events = {}, event_fields: fields = {} } = dialect;
   const names = {
@@ -105,10 +100,7 @@ function ambiguousFields(dialect: Dialect): readonly string[] {
   return Object.entries(names).flatMap(([field, list]) => (new Set(list).size < list.length ? [field] : []));
 }
 
-/**
- * The dialect in a file, or in a database that another program may have written. Refuses with the field, the expected
- * and the received value.
- */
+/** Refuses with the field, the expected and the received value. */
 export function parseDialect(text: string): Outcome<Dialect> {
   const value = parseJson(text);
   if (!isRecord(value)) return refuseFact("no_dialect", { received: printableLiteral(text.slice(0, 40)) });
@@ -119,7 +111,6 @@ export function parseDialect(text: string): Outcome<Dialect> {
   return refuseFact("dialect_field", { at: path.join("."), why, received: receivedText });
 }
 
-/** The inverse of `parseDialect`; omits parts that a dialect may not have. */
 export function dialectText(dialect: Dialect): string {
   const dialectCopy: Dialect = structuredClone(dialect);
   const issues = dialectSchema().safeParse(dialectCopy).error?.issues ?? [];

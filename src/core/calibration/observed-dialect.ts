@@ -1,4 +1,3 @@
-// The dialect of a service, from the answers and deliveries of a calibration; its fields: core/shape/dialect.ts.
 import { ERRORS, type ErrorCode } from "../errors.ts";
 import { isRecord } from "../json.ts";
 import { STATUSES } from "../checkout/checkout.ts";
@@ -19,7 +18,7 @@ import {
   type ProbeAnswers,
 } from "./probes.ts";
 
-/** The names and statuses of the service that differ from the sandbox's; a name no answer shows counts as equal. */
+/** A name that no answer shows counts as equal to the sandbox's. */
 export function observedDialect(answers: ProbeAnswers, payment: PaymentEvidence | undefined): Dialect {
   const status = answers.get("unknown-id")?.status;
   const bothFormsAnswer = answers.get(BOTH_FORMS_PROBE);
@@ -39,7 +38,6 @@ function removeEmptyFields(dialect: Dialect): Dialect {
   return Object.fromEntries(Object.entries(dialect).filter(([, value]) => !isEmpty(value)));
 }
 
-/** The codes that the probes provoke. */
 export const PROVOKED_CODES: readonly ErrorCode[] = PROBES.flatMap(({ checks }) =>
   checks.flatMap(({ refusal }) => refusal ?? []),
 );
@@ -99,7 +97,6 @@ const SIGNATURE_PATTERNS: Readonly<Record<SignatureForm, RegExp>> = {
   "t=timestamp,v1=hex": /^t=\d+,v1=[\da-f]{64}/,
 };
 
-/** The header names and signature form that differ from the sandbox's, found by the form of values, and the event id. */
 function observedHeaders({ rawHeaders }: ReceivedRequest) {
   const pairs = headerPairs(rawHeaders);
   const formOf = (value: string): SignatureForm | undefined =>
@@ -117,7 +114,6 @@ function observedHeaders({ rawHeaders }: ReceivedRequest) {
   return { headers, signature_form: form === "hex" ? undefined : form, eventId };
 }
 
-/** The service's names of the fields that its events lack, found by the form of the values; null if none was found. */
 function observedFields(
   events: readonly ReturnType<typeof eventOf>[],
   eventId: string | undefined,

@@ -1,5 +1,3 @@
-// The evidence of a payment at a service, and the verdicts on that evidence. The receiver:
-// client/calibration/receiver.ts.
 import { STATUSES } from "../checkout/checkout.ts";
 import { decodeUtf8, isRecord, parseJson } from "../json.ts";
 import { isSigningSecret } from "../webhook/sealed-secret.ts";
@@ -20,18 +18,14 @@ export type ReceivedRequest = {
   readonly target: string;
   readonly rawHeaders: readonly string[];
   readonly body: Uint8Array;
-  /** The status of the receiver's answer. */
   readonly answerCode: number;
 };
 
 export type PaymentEvidence = {
-  /** The deliveries; the first delivery was refused once, so that the service attempts it again. */
+  /** The first delivery was refused once, so that the service attempts it again. */
   readonly deliveries: readonly ReceivedRequest[];
-  /** The payer's return to the merchant; undefined if the payer did not return. */
   readonly visit: ReceivedRequest | undefined;
-  /** The last retrieve of the order, which may be unpaid; undefined if it could not be retrieved. */
   readonly retrieval: ProbeAnswer | undefined;
-  /** The signing secrets that the user gave; empty if there are none. */
   readonly secrets: readonly string[];
 };
 
@@ -41,14 +35,12 @@ export const RETURN_PATH = "/return";
 export const HOOK_PATH = "/hooks";
 export const PAID_STATUS = "succeeded";
 
-/** A verdict on a decision. `evidence` is the request or answer on which the verdict is based. */
 export type PaymentVerdict = {
   readonly verdict: "confirmed" | "contradicted" | "not_observed";
   readonly expected: string;
   readonly evidence?: ReceivedRequest | ProbeAnswer | undefined;
 };
 
-/** The judges of the decisions that only a payment shows, by the decision's number. */
 export const PAYMENT_JUDGES: ReadonlyMap<
   number,
   (evidence: PaymentEvidence, order: PaidOrder) => PaymentVerdict
@@ -77,7 +69,6 @@ function verdictOf(holds: boolean, expected: string, evidence: PaymentVerdict["e
   return { verdict: holds ? "confirmed" : "contradicted", expected, evidence };
 }
 
-/** The event in a delivery; empty if the body is not a JSON object. */
 export function eventOf({ body }: ReceivedRequest): Readonly<Record<string, unknown>> {
   const value = parseJson(decodeUtf8(body) ?? "");
   return isRecord(value) ? value : {};
@@ -122,7 +113,6 @@ function isOurEvent(delivery: Readonly<Record<string, unknown>>): boolean {
   );
 }
 
-/** Whether a value has each field of `checks` that may not be missing, and no field that is not in `checks`. */
 function hasFields(
   value: Readonly<Record<string, unknown>>,
   checks: Readonly<Record<string, Check>>,

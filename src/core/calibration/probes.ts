@@ -4,7 +4,6 @@ import { isRecord, parseJson } from "../json.ts";
 
 export type ProbeRequest = {
   readonly method: "GET" | "POST";
-  /** The path relative to the base URL: `/orders`. */
   readonly path: string;
   /** Default: the API key. */
   readonly credential?: "none";
@@ -14,54 +13,45 @@ export type ProbeRequest = {
   readonly body?: string;
 };
 
-/** An answer, with the body as text and as JSON. Header names are in lower case. */
 export type ProbeAnswer = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Whether the request was sent again after a 5xx or a lost answer: this answer may then be a replay. */
   readonly wasResent?: true;
 };
 
-/** The answers of a run so far, by probe name. */
 export type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
 
-/** The usable answers of a run, and the reason for each probe that got only a 429, a 5xx or no answer. */
 export type ProbeResults = {
   readonly answers: ProbeAnswers;
   readonly missReasons: ReadonlyMap<string, string>;
 };
 
-/** A statement of a decision that one answer can confirm or contradict. */
 type ProbeCheck = {
   readonly decision: number;
   readonly expected: string;
   readonly holds: (answer: ProbeAnswer, answers: ProbeAnswers) => boolean;
-  /** The sandbox's code, if the statement is about a refusal. */
   readonly refusal?: ErrorCode;
 };
 
 type Probe = {
   readonly name: string;
-  /** The effect of the request, for the user's consent. */
   readonly summary: string;
-  /** `run` is a text unique to this run. Undefined if an earlier answer lacks the id that the request needs. */
+  /** Undefined if an earlier answer lacks the id that the request needs. */
   readonly buildRequest: (run: string, answers: ProbeAnswers) => ProbeRequest | undefined;
   readonly checks: readonly ProbeCheck[];
 };
 
 const V7_UUID_PATTERN = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
-/** The header that marks a replay (decision 5). */
 export const REPLAY_HEADER = "idempotent-replayed";
 
-/** The first probe. Nothing more is sent unless its answer contains `livemode: false`. */
+/** Nothing more is sent unless its answer contains `livemode: false`. */
 export const FIRST_PROBE = "create";
 export const REPLAY_PROBE = "replay";
 export const BOTH_FORMS_PROBE = "both-forms";
 
-/** The largest body that decision 6 allows, in bytes. */
 const MAX_BODY_BYTES = 16_384;
 
 export const AMOUNT_MINOR = 100;
@@ -124,7 +114,6 @@ function refusalCheck(decision: number, code: ErrorCode): ProbeCheck {
   };
 }
 
-/** A create that must be refused with `code`, as `decision` states. */
 function refusedCreate(
   summary: string,
   [decision, code]: readonly [decision: number, code: ErrorCode],
@@ -134,7 +123,6 @@ function refusedCreate(
   return { summary, buildRequest, checks: [refusalCheck(decision, code)] };
 }
 
-/** The checks of a created object: the form of its ids (decision 2), and the stated fields (decision 20). */
 function creationChecks(object: CheckoutObject): readonly ProbeCheck[] {
   const fields = {
     object,
@@ -168,7 +156,6 @@ function creationChecks(object: CheckoutObject): readonly ProbeCheck[] {
   ];
 }
 
-/** Checks that a retrieve returns the checkout that a probe created, unchanged. */
 function unchangedCheck(probeName: string): ProbeCheck {
   return {
     decision: 9,
@@ -187,7 +174,6 @@ export function codeOf({ body }: ProbeAnswer): unknown {
   return isRecord(body["error"]) ? body["error"]["code"] : undefined;
 }
 
-/** The checkout in an answer; empty if there is none. */
 export function checkoutInAnswer(answer: ProbeAnswer | undefined): Readonly<Record<string, unknown>> {
   const data = answer?.body["data"];
   return isRecord(data) ? data : {};
@@ -201,7 +187,6 @@ const SHORT_KEY = "short";
 
 const SESSION_PROBE = "create-session";
 
-/** 21 requests, which create an order and a session. None pays or provokes a rate limit. */
 const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
   [FIRST_PROBE]: {
     summary: "creates an order of 1.00 EUR",
@@ -262,7 +247,6 @@ const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
   }),
   [BOTH_FORMS_PROBE]: {
     summary: "sends a price_id and an amount",
-    // A service that takes one of the forms creates an order.
     buildRequest: orderRequest(4, (run) => amountBody(`calibrate-both-${run}`, { price_id: "price_coffee" })),
     checks: [refusalCheck(7, "conflicting_parameters")],
   },
@@ -299,7 +283,7 @@ const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
     [3, "missing_parameter"],
     { body: refusedBody({ amount_minor: 0 }) },
   ),
-  // The last probes: they reveal a lifetime that is shorter than the run.
+  // Last, because they reveal a lifetime that is shorter than the run.
   retrieve: {
     summary: "retrieves the order",
     buildRequest: retrieveRequest(FIRST_PROBE),
@@ -316,7 +300,6 @@ export const PROBES: readonly Probe[] = Object.entries(PROBES_BY_NAME).map(([nam
   Object.assign({ name }, probe),
 );
 
-/** Parses an answer; the body is empty if it is not a JSON object. */
 export function parseProbeAnswer(
   answer: Pick<ProbeAnswer, "status" | "headers"> & { readonly body: string },
   wasResent: boolean,

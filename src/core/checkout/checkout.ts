@@ -1,27 +1,21 @@
-// Decides whether a create gets a 409 for its order or a 403 for its store. Unusable prices: core/checkout/price.ts.
-// Host and Origin: web/guard.ts. To add a field to checkouts, begin here; its column: store/checkout/checkouts.ts.
 import { printableLiteral } from "../text.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 
-/** The six values of `status` (interface 13). */
 export const STATUSES = ["created", "pending", "succeeded", "failed", "cancelled", "expired"] as const;
 export type Status = (typeof STATUSES)[number];
 
-/** Payment methods named in the request schema (interface 3). */
 export const PAYMENT_METHODS = ["alipay_plus", "wechat_pay"] as const;
 export type PaymentMethod = (typeof PAYMENT_METHODS)[number];
 
-/** Billing models: the service creates only one-time orders (interface 1, 10). */
+/** The service creates only one-time orders (interface 1, 10). */
 export const BILLING_MODELS = ["one_time"] as const;
 
-/** Maximum number of prices of a store, including retired prices. */
 export const MAX_PRICES = 200;
 
-/** The kind of a checkout, set by the path of its create (interface 12). */
 export type CheckoutObject = "order" | "checkout_session";
 
-/** An order or hosted checkout session of a store. Times are in milliseconds since the epoch. */
+/** Times are in milliseconds since the epoch. */
 export type Checkout = {
   readonly id: string;
   readonly storeId: string;
@@ -37,7 +31,7 @@ export type Checkout = {
   readonly expiresAt: number;
 };
 
-/** The terms of a purchase: from the body, or from the catalog price (decision 7). */
+/** Taken from the body, or from the catalog price (decision 7). */
 export type PurchaseTerms = Pick<
   Checkout,
   "orderId" | "amountMinor" | "currency" | "paymentMethod" | "description" | "priceId"
@@ -57,16 +51,12 @@ export type Capability = {
   readonly active: boolean;
 };
 
-/** Whether a checkout with this status, open or paid, blocks another checkout of its order_id (decision 8). */
 export function blocksOrderId(status: Status): boolean {
   return status === "created" || status === "pending" || status === "succeeded";
 }
 
-/** Default lifetime of a checkout, in milliseconds: one hour (decision 10). */
 export const DEFAULT_CHECKOUT_LIFETIME_MS = 3_600_000;
-/** The shortest configurable lifetime, in milliseconds: 5 minutes (decision 10). */
 export const MIN_CHECKOUT_LIFETIME_MS = 300_000;
-/** The longest configurable lifetime, in milliseconds: 24 hours (decision 10). */
 export const MAX_CHECKOUT_LIFETIME_MS = 86_400_000;
 
 /** Checks in the order of decision 3. `blocker`: the open or succeeded checkout of the order_id (decision 8). */

@@ -1,4 +1,3 @@
-// The fields that the body of a create may have. How JSON is parsed: core/json.ts.
 import * as z from "zod/mini";
 import { PAYMENT_METHODS, type PurchaseTerms } from "./checkout.ts";
 import type { PriceTerms } from "./price.ts";
@@ -9,7 +8,6 @@ import { accept, type Outcome, type Refused } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { codePointLength, containsSecret, printableLiteral, printableName } from "../text.ts";
 
-/** Marks the refusal that does not repeat the value. */
 const NO_SECRET = "no secret";
 
 const boundedText = (minimum: number, maximum: number, expectedText: string) =>
@@ -24,12 +22,11 @@ const boundedText = (minimum: number, maximum: number, expectedText: string) =>
 const AMOUNT_TEXT = `an integer from 1 to ${Number.MAX_SAFE_INTEGER}, in minor units`;
 const CURRENCY_TEXT = "three upper-case letters such as EUR";
 
-/** Maximum length of an order_id, in code points (interface 9). */
+/** In code points (interface 9). */
 export const MAX_ORDER_ID_LENGTH = 32;
-/** Maximum length of a price_id, in code points; the interface states none. */
+/** In code points; the interface states none. */
 export const MAX_PRICE_ID_LENGTH = 64;
 
-/** The body of a create, in either of its two forms (interface 9, 10; decision 7). */
 export const shapesOfCreate = lazyValue(() => {
   const order_id = boundedText(1, MAX_ORDER_ID_LENGTH, `a string of 1 to ${MAX_ORDER_ID_LENGTH} characters`);
   const optionalFields = {
@@ -78,7 +75,6 @@ export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
   return refuseIssues(result.error.issues, body);
 }
 
-/** The terms of a purchase: from the body, or from the price that it names (decision 7). */
 export function purchaseTerms(request: CreateRequest, price: PriceTerms | undefined): PurchaseTerms {
   const { order_id: orderId, description = price?.description ?? null } = request;
   if (!("price_id" in request)) {
@@ -91,7 +87,6 @@ export function purchaseTerms(request: CreateRequest, price: PriceTerms | undefi
   return { orderId, amountMinor, currency, paymentMethod, description, priceId } satisfies AllFields;
 }
 
-/** Makes the compiler require exactly the fields of a body. */
 type AllFields = Readonly<Record<DomainName<CreateField>, unknown>>;
 
 /** All bodies that lead to these terms: the body may omit a description that comes from the price. */
@@ -113,7 +108,6 @@ export function fieldsOfCreate(): readonly CreateField[] {
   return Object.keys(shapesOfCreate().fields) as CreateField[];
 }
 
-/** The refusal of a field's value; undefined if the value is valid. */
 export function fieldRefusal(field: CreateField, value: unknown): Refused | undefined {
   const result = shapesOfCreate().fields[field].safeParse(value);
   return result.success ? undefined : refuseForm(field, result.error.issues[0]?.message ?? "valid", value);

@@ -3,7 +3,6 @@ import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { printableLiteral } from "../text.ts";
 
-/** All event types (decision 11). */
 export const EVENT_TYPES: readonly string[] = [
   ...STATUSES.map((status) => `order.${status}`),
   ...STATUSES.map((status) => `checkout_session.${status}`),

@@ -2,16 +2,15 @@ import { toIso } from "../clock.ts";
 import { isRecord, parseJson } from "../json.ts";
 import type { Checkout, Status } from "./checkout.ts";
 
-/** The API version in the body of events (interface 34). */
 const API_VERSION = "1.0.0-test";
 
-/** An immutable fact about a checkout, with its exact bytes (decision 11). A dialect changes only delivered copies. */
+/** The bytes of an event never change (decision 11); a dialect changes only delivered copies. */
 export type CheckoutEvent = {
   readonly id: string;
   readonly storeId: string;
   readonly checkoutId: string;
   readonly type: `${Checkout["object"]}.${Status}`;
-  /** The position of the event among the events of its checkout, from 1 without gaps. */
+  /** The position among the events of its checkout, from 1 without gaps. */
   readonly sequence: number;
   readonly createdAt: number;
   readonly body: string;
@@ -21,7 +20,6 @@ export function createEvent(
   input: Pick<CheckoutEvent, "id" | "sequence"> & {
     readonly checkout: Checkout;
     readonly previousStatus: Status | null;
-    /** The bytes of the checkout, as in answers. */
     readonly checkoutJson: string;
   },
   now: number,
@@ -33,20 +31,17 @@ export function createEvent(
   return { ...event, body: eventBody(event, previousStatus, checkoutJson) };
 }
 
-/** Creates a test event for an endpoint; it does not belong to a checkout (decision 11). */
 export function createTestEvent({ id, storeId }: Pick<CheckoutEvent, "id" | "storeId">, now: number) {
   const event = { id, storeId, checkoutId: null, type: "webhook.test", sequence: 1, createdAt: now } as const;
   return { ...event, body: eventBody(event, null, "{}") };
 }
 
-/** The order_id in an event's body; empty if it has none. */
 export function orderIdInBody(body: string): string {
   const event = parseJson(body);
   const data = isRecord(event) && isRecord(event["data"]) ? event["data"] : {};
   return typeof data["order_id"] === "string" ? data["order_id"] : "";
 }
 
-/** The bytes of an event; `data` are the bytes of its checkout. */
 function eventBody(
   event: Pick<CheckoutEvent, "id" | "storeId" | "sequence" | "createdAt"> & { readonly type: string },
   previousStatus: Status | null,

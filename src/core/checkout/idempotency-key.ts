@@ -1,5 +1,3 @@
-// Decides whether a create gets a 409 for its key, and derives the client's keys. The client's retries:
-// client/api/exchange.ts. The order of all refusals (decision 3): sandbox/api/v1.ts.
 import { hash } from "node:crypto";
 import type { CheckoutObject } from "./checkout.ts";
 import type { CreateRequest } from "./create-request.ts";
@@ -7,10 +5,8 @@ import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { containsSecret, printableLiteral } from "../text.ts";
 
-/** How long the service remembers a key, in milliseconds by the store's clock: 30 days (decision 5). */
 export const IDEMPOTENCY_RETENTION_MS = 30 * 24 * 3_600_000;
 
-/** The answer stored for a key. A repeated request gets the same bytes. */
 export type StoredResponse = {
   readonly fingerprint: string;
   readonly status: 201;
@@ -18,7 +14,6 @@ export type StoredResponse = {
   readonly body: string;
 };
 
-/** The paths of creates; a key is bound to its path. */
 export const CREATE_PATHS = {
   order: "/v1/orders",
   checkout_session: "/v1/checkout-sessions",
@@ -62,16 +57,13 @@ export function replay(
 /** Stands for the base URL of a state folder's sandbox, whose port can change; the store identifies the sandbox. */
 export const LOCAL_SANDBOX = "local-sandbox";
 
-/** One logical create of a client: equal values always give the same key (decision 21). */
+/** Equal values always give the same key (decision 21). */
 export type LogicalCreate = {
-  /** The base URL of the service, or LOCAL_SANDBOX. */
   readonly service: string;
-  /** The store of the API key, or null if the client does not know it. */
   readonly storeId: string | null;
   /** `orders` or `checkout-sessions`. */
   readonly endpoint: string;
   readonly orderId: string;
-  /** The number of the attempt, from 1; only an explicit new attempt increases it. */
   readonly attempt: number;
 };
 

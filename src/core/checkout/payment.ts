@@ -1,11 +1,9 @@
-// Decides whether a change of status is allowed, by the table of transitions. The only file that changes a status:
-// sandbox/checkout/payments.ts.
 import type { Checkout, Status } from "./checkout.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import type { Attempt, LateResult } from "./shapes.ts";
 
-/** The allowed changes of status. `pending` to `pending`: an attempt was declined, or the payer starts another one. */
+/** `pending` to `pending`: an attempt was declined, or the payer starts another one. */
 export const TRANSITIONS = {
   created: ["pending", "cancelled", "expired"],
   pending: ["pending", "succeeded", "failed", "cancelled", "expired"],
@@ -15,7 +13,7 @@ export const TRANSITIONS = {
   expired: [],
 } as const satisfies Record<Status, readonly Status[]>;
 
-/** Maximum number of payment attempts. If the last attempt is declined, the checkout fails (decision 10). */
+/** If the last attempt is declined, the checkout fails (decision 10). */
 export const MAX_PAYMENT_ATTEMPTS = 5;
 
 export type AttemptResult = LateResult["result"];
@@ -26,16 +24,13 @@ export type CheckoutCommand =
   | { readonly kind: "cancel" }
   | { readonly kind: "expire" };
 
-/** The effect of a command: the checkout's status, and the attempt or the late result to record. */
 export type CommandEffect = {
   readonly status: Status;
-  /** The new or finished attempt to write; null if no attempt changes. */
   readonly attempt: Attempt | null;
   /** A result that arrived after the checkout had ended: recorded, never applied (decision 10). */
   readonly lateResult: Omit<LateResult, "recordedAt"> | null;
 };
 
-/** A final status: the table has no transition from it. */
 export type FinalStatus = {
   [From in Status]: (typeof TRANSITIONS)[From] extends readonly [] ? From : never;
 }[Status];
@@ -51,7 +46,7 @@ export function isExpiryDue(
   return !isFinal(status) && now >= expiresAt;
 }
 
-/** Decides the effect of a command on a checkout with these attempts. Refuses with `state_conflict`. */
+/** Refuses with `state_conflict`. */
 export function decideCommand(
   payment: { readonly checkout: Checkout; readonly attempts: readonly Attempt[] },
   command: CheckoutCommand,
@@ -71,7 +66,6 @@ export function decideCommand(
   }
 }
 
-/** A second tab or a second click continues the open attempt. */
 function startAttempt(checkout: Checkout, attempts: readonly Attempt[], now: number): Outcome<CommandEffect> {
   const openAttempt = attempts.find(({ outcome }) => outcome === null);
   if (openAttempt !== undefined && !isFinal(checkout.status)) return accept(noChange(checkout));

@@ -1,5 +1,3 @@
-// The rules for a price, and the reasons for a refusal. Approval: core/readiness/admin-action.ts; the operations:
-// sandbox/checkout/prices.ts.
 import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { printableLiteral } from "../text.ts";
@@ -10,7 +8,6 @@ export type PriceTerms = Pick<PurchaseTerms, "amountMinor" | "currency" | "payme
   readonly description: string;
 };
 
-/** The names of a price's terms, in code and on the wire. */
 export const PRICE_TERMS = [
   ["amountMinor", "amount_minor"],
   ["currency", "currency"],

@@ -1,4 +1,3 @@
-// The rules for return addresses. Registration: sandbox/checkout/return-origins.ts.
 import type { Checkout } from "./checkout.ts";
 import { partOf, type Part, type PlainPartName } from "../fact.ts";
 import { LOOPBACK_NAMES, PORT_PATTERN } from "../loopback.ts";
@@ -6,7 +5,6 @@ import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { printableLiteral } from "../text.ts";
 
-/** A return address of a store: an origin (decision 19), and a path on it (decision 88). */
 export type ReturnOrigin = { readonly origin: string; readonly path: string };
 
 export const ROOT_PATH = "/";
@@ -19,7 +17,6 @@ const MAX_PORT = 65_535;
 
 const LABEL_PATTERN = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 
-/** The JSON Schema of an origin that `parseReturnOrigin` accepts. */
 export const RETURN_ORIGIN_SCHEMA = {
   maxLength: MAX_ORIGIN_CHARACTERS,
   anyOf: [
@@ -38,7 +35,6 @@ export const RETURN_ORIGIN_SCHEMA = {
   not: { pattern: "^(?:https:.*:443|http:.*:80)$" },
 };
 
-/** The JSON Schema of a path that `parseReturnPath` accepts. */
 export const RETURN_PATH_SCHEMA = {
   maxLength: MAX_PATH_CHARACTERS,
   pattern: "^/(?:[!$-.0-;=@-\\[\\]_a-z|~][!$-;=@-\\[\\]_a-z|~]*)?$",
@@ -54,7 +50,6 @@ const HOST_AND_PORT_PATTERN = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/;
 /** Browsers read a host as an IPv4 address if its last part is a number. */
 const ENDS_IN_NUMBER = /(^|\.)(\d+|0x[0-9a-f]*)$/;
 
-/** A forbidden part of an origin or a path, and the rule that it breaks. */
 type TextFault = readonly [pattern: RegExp, rule: PlainPartName];
 
 const TEXT_FAULTS: readonly TextFault[] = [
@@ -108,12 +103,10 @@ export function guessPath(text: string): string | undefined {
   return path !== ROOT_PATH && parseReturnPath(path).ok ? path : undefined;
 }
 
-/** The return address without the ids; the root path is omitted. */
 export function formatReturnOrigin({ origin, path }: ReturnOrigin): string {
   return `${origin}${path === ROOT_PATH ? "" : path}`;
 }
 
-/** The origin that the user probably meant by a refused text; undefined if the text is ambiguous. */
 export function guessOrigin(text: string): string | undefined {
   const isAmbiguous = /[@\\%]|[^\x21-\x7e]/.test(text);
   const origin = isAmbiguous ? undefined : originOf(text);
@@ -128,13 +121,11 @@ export function returnAddress(
   return returnUrl(`${origin}${path}`, checkout);
 }
 
-/** The return address for a page of the merchant, which may have a query but no fragment. */
 export function returnUrl(page: string, { orderId, id }: Pick<Checkout, "orderId" | "id">): string {
   const query = `order_id=${encodeURIComponent(orderId)}&session_id=${encodeURIComponent(id)}`;
   return `${page}${page.includes("?") ? "&" : "?"}${query}`;
 }
 
-/** The first rule that a text breaks: first the rules for the whole text, then the rules for its parts. */
 function originFault(text: string): Part | undefined {
   if (text.length > MAX_ORIGIN_CHARACTERS) return partOf("length", { most: MAX_ORIGIN_CHARACTERS });
   const fault = findFault(TEXT_FAULTS, [text]);
@@ -155,7 +146,6 @@ function originFault(text: string): Part | undefined {
   return originOf(text) === text ? undefined : partOf("as_browsers_write", {});
 }
 
-/** The rule that a path breaks if a browser would write it differently, for example a path with dot segments. */
 function spellingFault(path: string): Part | undefined {
   const { pathname } = new URL(path, "https://shop.example");
   return pathname === path ? undefined : partOf("path_as_browsers_write", { path: pathname });
@@ -206,7 +196,6 @@ function removeUserInfo(text: string): string {
   return index === -1 ? text : `…${text.slice(index)}`;
 }
 
-/** The decisions that a payer's page relies on if it links back to the merchant. */
 export function decisionsOfReturn({ path }: ReturnOrigin): readonly number[] {
   return path === ROOT_PATH ? [19] : [19, 88];
 }

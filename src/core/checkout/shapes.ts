@@ -26,7 +26,7 @@ const attempt = z.object({
   outcome: z.nullable(z.enum(["succeeded", "declined", "failed", "abandoned"])),
   finishedAt: z.nullable(moment),
 });
-/** One payment attempt. Times are milliseconds by the store's clock. */
+/** Times are milliseconds by the store's clock. */
 export type Attempt = DomainOf<typeof attempt>;
 
 const lateResult = z.object({
@@ -34,17 +34,17 @@ const lateResult = z.object({
   result: z.enum(["succeeded", "declined", "failed"]),
   recordedAt: moment,
 });
-/** A result that arrived after its checkout had ended (decision 10). */
+/** Arrived after its checkout had ended (decision 10). */
 export type LateResult = DomainOf<typeof lateResult>;
 
 const lastChange = z.object({
-  /** The time by the store's clock. */
+  /** By the store's clock. */
   at: moment,
   what: z.enum(["created", "started", "declined", "succeeded", "failed", "cancelled", "expired", "late"]),
   /** `order_id`: a reserved order_id, which settles its checkout (decision 37). */
   by: z.enum(["merchant", "payer", "order_id", "clock"]),
   attempt: z.nullable(z.int()),
-  /** The number of attempts that the payer has left after a decline; otherwise null. */
+  /** The attempts that the payer has left after a decline; otherwise null. */
   attemptsLeft: z.nullable(wholeNumber(0)),
 });
 export type LastChange = DomainOf<typeof lastChange>;
@@ -69,7 +69,6 @@ export const checkoutEntry = z.object({
   expiresAt: moment,
   last: lastChange,
 });
-/** An order or session in a list, in the control API. */
 export type CheckoutEntry = DomainOf<typeof checkoutEntry>;
 
 export const checkoutDetails = z.object({
@@ -83,7 +82,7 @@ export const checkoutDetails = z.object({
   events: z.array(event),
 });
 
-/** Maximum length of the name of a price or capability, in code points. */
+/** In code points. */
 export const MAX_SUBJECT_LENGTH = 128;
 
 export const price = z.object({
@@ -94,20 +93,18 @@ export const price = z.object({
   paymentMethod,
   billingModel: z.enum(BILLING_MODELS),
   approved: z.boolean(),
-  /** New checkouts cannot use a retired price. */
   retired: z.boolean(),
 });
-/** A catalog price: it sets amount, currency and method of a checkout (decisions 7, 89). */
+/** Sets amount, currency and method of a checkout (decisions 7, 89). */
 export type Price = DomainOf<typeof price>;
 
-/** An order_id whose creates were all refused. */
 export const refusedOrder = z.object({
   orderId: z.string(),
   /** The newest of the refused creates; `count` is their number. */
   requestId: z.string(),
   status: z.int(),
   code: z.nullable(z.string()),
-  /** The time by the store's clock. */
+  /** By the store's clock. */
   at: moment,
   count: wholeNumber(1),
 });

@@ -2,16 +2,14 @@ import * as z from "zod/mini";
 import { cutText } from "../text.ts";
 import { STATUSES } from "./checkout.ts";
 
-/** Maximum kept length of a text from the service, in code points; a broken service may send a megabyte. */
+/** In code points; a broken service may send a megabyte. */
 const MAX_TEXT_CODE_POINTS = 500;
-/** Maximum length of an address: longer addresses do not work in all browsers. */
 const MAX_URL_LENGTH = 2048;
 const shortText = z.pipe(
   z.string(),
   z.transform((text) => cutText(text, MAX_TEXT_CODE_POINTS)),
 );
 
-/** The fields of a checkout as the interface states them (interface 12). */
 export const checkoutWire = z.object({
   id: z.uuid(),
   object: z.enum(["order", "checkout_session"]),
@@ -24,11 +22,9 @@ export const checkoutWire = z.object({
 });
 export type CheckoutWire = z.infer<typeof checkoutWire>;
 
-/** The success envelope (interface 11). Other fields are accepted and dropped. */
 export const checkoutResponse = z.object({ ok: z.literal(true), request_id: z.uuid(), data: checkoutWire });
 export type CheckoutResponse = z.infer<typeof checkoutResponse>;
 
-/** The error envelope (interface 17). */
 export const errorResponse = z.object({
   ok: z.literal(false),
   request_id: z.string(),

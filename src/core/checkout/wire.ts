@@ -2,7 +2,6 @@ import type { Refusal } from "../outcome.ts";
 import type { Checkout } from "./checkout.ts";
 import type { CheckoutWire, ErrorResponse } from "./wire-shapes.ts";
 
-/** Marks a wire field that a view hides. */
 export const HIDDEN_FIELD = Symbol("hidden");
 export type FieldDisplay<Shown> = Readonly<Record<keyof CheckoutWire, Shown | typeof HIDDEN_FIELD>>;
 
@@ -12,7 +11,7 @@ export function visibleValues<Shown>(
   return Object.values(fields).flatMap((field) => (field === HIDDEN_FIELD ? [] : [field]));
 }
 
-/** The bytes of a checkout in answers and events. */
+/** Answers and events contain the same bytes. */
 export function checkoutJson(checkout: Checkout, checkoutOrigin: string): string {
   return JSON.stringify({
     id: checkout.id,
@@ -22,12 +21,10 @@ export function checkoutJson(checkout: Checkout, checkoutOrigin: string): string
     currency: checkout.currency,
     status: checkout.status,
     checkout_url: checkoutUrl(checkout, checkoutOrigin),
-    // Always false (decision 20).
     livemode: false,
   } satisfies CheckoutWire);
 }
 
-/** The bytes of a successful answer, containing the bytes of its checkout. */
 export function successBody(requestId: string, checkout: string): string {
   return `{"ok":true,"request_id":${JSON.stringify(requestId)},"data":${checkout}}`;
 }

@@ -8,7 +8,6 @@ import { targetVariable } from "./secrets.ts";
 type StoreWithoutSecrets = Omit<RequestedStore, "apiKeys" | "signingSecret">;
 export type NamedField = readonly [path: FieldPath, name: string];
 
-/** Finds ids, capabilities and addresses that appear twice, and merchants with two names. Stores may share a name. */
 export function conflictsIn(stores: readonly StoreWithoutSecrets[]): PathRefusal[] {
   const storesWithPaths = stores.map((store, index) => ({ store, path: ["stores", index] }));
   return [
@@ -53,7 +52,6 @@ export function targetFaultsIn(targets: Readonly<Record<string, TargetSection>>)
   });
 }
 
-/** All names given for one merchant must be equal. */
 function merchantConflicts(stores: readonly StoreWithoutSecrets[]): PathRefusal[] {
   const namesById = new Map<string, string>();
   return stores.flatMap(({ merchant }, index) => {
@@ -74,7 +72,6 @@ export function findRepeatedNames(
     .map(([path]) => atPath(path, refuseFact(fact, {})));
 }
 
-/** An endpoint's address as stored. */
 export function canonicalUrl(url: string): string {
   return URL.canParse(url) ? new URL(url).href : url;
 }

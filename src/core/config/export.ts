@@ -7,10 +7,12 @@ import { configFile, MAX_FILE_LENGTH, MAX_STORES, paymentMethodsOf, type ConfigF
 import type { ServedConfig } from "./shapes.ts";
 import { selectChangedSettings } from "./settings.ts";
 
-/** The path of the schema in a project that depends on this package. */
 const SCHEMA_PATH = "./node_modules/hosted-checkout/dist/config.schema.json";
 
-/** A file without secrets, defaults and port (decision 85). Refuses too many stores or characters for one file. */
+/**
+ * The file has no secrets, defaults or port (decision 85). Refuses too many stores or characters for one
+ * file.
+ */
 export function exportConfig({ settings, stores, dialect }: ServedConfig): Outcome<string> {
   if (stores.length > MAX_STORES)
     return refuseFact("too_many_stores_for_file", { most: MAX_STORES, count: stores.length });

@@ -5,9 +5,8 @@ export type FieldPath = readonly (string | number)[];
 
 export type FieldFault = {
   readonly path: FieldPath;
-  /** Begins with the path. */
+  /** The message begins with the path. */
   readonly message: string;
-  /** The message without the path. */
   readonly why?: string;
   /** Whether the schema has no such field: then the fault is at the field's name, otherwise at its value. */
   readonly isUnknown?: true;
@@ -22,7 +21,6 @@ export function atPath(path: FieldPath, { refusal }: Refused): PathRefusal {
   return { ok: false, refusal: { ...refusal, chinese: undefined, ...faultOfField(path, refusal.message) } };
 }
 
-/** A path as text: `stores[0].prices[1].amount_minor`. */
 export function fieldText(path: FieldPath): string {
   return path
     .map((step, index) =>

@@ -14,19 +14,16 @@ import type { Price } from "../checkout/shapes.ts";
 type ConfiguredStore = ServedConfig["stores"][number];
 export type StoreState = Omit<ConfiguredStore, "capabilities" | "endpoints"> & {
   readonly capabilities: readonly Capability[];
-  /** Endpoints with a URL, without the endpoints of `checkout listen`. */
   readonly endpoints: readonly (ConfiguredStore["endpoints"][number] & { readonly id: string })[];
   /** Undefined if the secret cannot be decrypted. */
   readonly signingSecret: string | undefined;
 };
 
-/** All stores, the sandbox's first store first, and the known API keys by their hashes. */
 export type ConfigState = {
   readonly stores: readonly StoreState[];
   readonly keys: ReadonlyMap<string, { readonly storeId: string; readonly isRevoked: boolean }>;
 };
 
-/** The value of a field, as a plan shows it; null if the field has no value. */
 type FieldValue = ChangeEntry["differences"][number]["from"];
 
 export type PlannedChange = Omit<ChangeEntry, "kind"> &
@@ -47,7 +44,6 @@ export type PlannedChange = Omit<ChangeEntry, "kind"> &
 
 type PlanOptions = { readonly prune: boolean; readonly targets: TargetPolicy };
 
-/** The lists of a store and the maximum number of their items, in the order in which they are checked. */
 const LISTS = [
   { kind: "return_origin", field: "return_origins", maximum: 20 },
   { kind: "endpoint", field: "endpoints", maximum: 20 },
@@ -56,9 +52,9 @@ const LISTS = [
 const DEFAULT_EVENTS = ["*"];
 
 /**
- * Plans the changes that make the sandbox match the file (decision 84). Lists that are not in the file stay unchanged.
- * Items that are missing from a list in the file are unmanaged, and removed only with `prune`; missing capabilities are
- * deactivated. Refuses every impossible change, with the field at the start of the message.
+ * Lists that are not in the file stay unchanged (decision 84). Items that are missing from a list in the file
+ * are unmanaged, and removed only with `prune`; missing capabilities are deactivated. Refuses every
+ * impossible change, with the field at the start of the message.
  */
 export function planChanges(
   requestedStores: readonly RequestedStore[],
@@ -92,7 +88,6 @@ export function priceWithDefaults(price: PriceInput): Price {
   return { ...terms, description, billingModel, approved, retired };
 }
 
-/** The context for planning a store in the file: the current state, if the store exists, and the path in the file. */
 type PlanContext = PlanOptions & {
   readonly state: ConfigState;
   readonly currentStore: StoreState | undefined;
@@ -137,7 +132,7 @@ function keyChanges({ id: storeId, apiKeys = [] }: RequestedStore, { state }: Pl
   });
 }
 
-/** A capability that is missing from the list is deactivated, not removed, so that it can be activated again. */
+/** Deactivated, not removed, so that the capability can be activated again. */
 function capabilityChanges(
   { id: storeId, capabilities = {} }: RequestedStore,
   { currentStore }: PlanContext,
@@ -245,7 +240,6 @@ function endpointChanges(
   ];
 }
 
-/** Refuses changes that no plan can make. */
 function checkStore(requestedStore: RequestedStore, context: PlanContext): Outcome<void> {
   const { currentStore, state, path, targets } = context;
   const { merchant, signingSecret, apiKeys = [], endpoints = [] } = requestedStore;
@@ -288,7 +282,6 @@ function checkLengths(changes: readonly PlannedChange[], path: FieldPath): Outco
   return accept(undefined);
 }
 
-/** A key may appear only once in the file. */
 function keyConflicts(requestedStores: readonly RequestedStore[]): readonly PathRefusal[] {
   const allKeys = requestedStores.flatMap(({ apiKeys = [] }, storeIndex) =>
     apiKeys.map((apiKey, index): NamedField => [["stores", storeIndex, "api_keys", index], apiKey]),
@@ -316,7 +309,6 @@ function unlistedItem<Kind extends ChangeEntry["kind"]>(
   return changeEntry(prune ? "remove" : "unmanaged", kind, subject);
 }
 
-/** A requested item that already exists: kept, or changed in the fields that differ. */
 function compareItem<Kind extends ChangeEntry["kind"]>(
   kind: Kind,
   subject: ChangeSubject,

@@ -1,5 +1,3 @@
-// Decides whether the text of a configuration is refused. Changes that no sandbox can make: core/config/plan.ts. The
-// choice of the file: host/config/find.ts; `--target`: cli/target/named-target.ts.
 import {
   createScanner,
   findNodeAtLocation,
@@ -19,12 +17,10 @@ import { conflictsIn, targetFaultsIn } from "./conflicts.ts";
 import { faultOfField, fieldText, type FieldFault, type FieldPath } from "./field.ts";
 import { configFile, MAX_FILE_LENGTH, type ConfigFile } from "./schema.ts";
 
-/** A fault in the file, and its position in the text; line and column are counted from 1. */
 export type ConfigFault = {
   readonly field: string;
-  /** Begins with the field. */
+  /** The message begins with the field. */
   readonly message: string;
-  /** The message without the field. */
   readonly why?: string | undefined;
   readonly line: number;
   readonly column: number;
@@ -36,10 +32,12 @@ export type ParsedConfig = {
 };
 
 const MAX_DEPTH = 16;
-/** The largest edit distance that counts as a misspelling. */
 const MAX_TYPING_ERRORS = 3;
 
-/** Parses JSON with comments (decision 83). Refuses with the faults of the first failed check, none with a secret. */
+/**
+ * JSON with comments (decision 83). Refuses with the faults of the first failed check; none contains a
+ * secret.
+ */
 export function parseConfig(text: string): Outcome<ParsedConfig, readonly ConfigFault[]> {
   const source = text.startsWith("\ufeff") ? ` ${text.slice(1)}` : text;
   const sizeFault = limitFault(source);
@@ -113,7 +111,6 @@ function limitFault(text: string): ConfigFault | undefined {
   return undefined;
 }
 
-/** The faults of an issue; each unknown key is a fault, with the name that was probably intended, or all names. */
 function faultsOf(issue: z.core.$ZodIssue, tree: Node): FieldFault[] {
   const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
   if (issue.code === "unrecognized_keys") {
@@ -124,7 +121,6 @@ function faultsOf(issue: z.core.$ZodIssue, tree: Node): FieldFault[] {
     }));
   }
   if (issue.code === "invalid_union") {
-    // The form without a type error is the intended form.
     const branchIssues = issue.errors.find((issues) => !issues.some(isWrongType)) ?? [];
     return branchIssues.length === 0
       ? [faultOfField(path, issue.message)]
@@ -162,7 +158,6 @@ function fieldNamesAt(path: FieldPath): string[] {
   return object instanceof z.ZodMiniObject ? Object.keys(object.shape).map(snakeCase) : [];
 }
 
-/** The schema without its wrappers; of a union, the object form. */
 function unwrapSchema(schema: z.core.$ZodType | undefined): z.core.$ZodType | undefined {
   if (schema instanceof z.ZodMiniOptional) return unwrapSchema(schema.def.innerType);
   if (schema instanceof z.ZodMiniCodec) return unwrapSchema(schema.def.in);
@@ -171,14 +166,12 @@ function unwrapSchema(schema: z.core.$ZodType | undefined): z.core.$ZodType | un
   return schema;
 }
 
-/** The node of a fault: the field's value; for an unknown field its key, for a missing field its object. */
 function nodeOf(tree: Node, { path, isUnknown }: FieldFault): Node {
   const foundNode = findNodeAtLocation(tree, [...path]);
   const key = foundNode?.parent?.type === "property" ? foundNode.parent.children?.[0] : undefined;
   return (isUnknown === true ? key : undefined) ?? foundNode ?? parentNode(tree, path);
 }
 
-/** The innermost object or list in which a field is missing. */
 function parentNode(tree: Node, path: FieldPath): Node {
   const parentPath = path.slice(0, -1);
   if (parentPath.length === 0) return tree;
@@ -204,7 +197,6 @@ function findDuplicateKeys(tree: Node): Node[] {
     });
 }
 
-/** The path of a key or a value, without parts that look like secrets. */
 function redactedPath(node: Node): FieldPath {
   return getNodePath(node).map((step) => (typeof step === "string" && containsSecret(step) ? "…" : step));
 }

@@ -1,5 +1,3 @@
-// A new field of a store needs a row in core/config/store-fields.ts; a new start setting needs a row in
-// core/config/settings.ts.
 import * as z from "zod/mini";
 import { PAYMENT_METHODS, type PaymentMethod } from "../checkout/checkout.ts";
 import { wireSchema, type OnWire } from "../shape/wire-names.ts";
@@ -16,9 +14,7 @@ import { errorWords, recordOf, wholeNumber, type DomainOf } from "../shape/field
 import { parseDurationText, durationText } from "../duration.ts";
 
 const DAY_MS = 86_400_000;
-/** Maximum size of the file, in characters. */
 export const MAX_FILE_LENGTH = 2_000_000;
-/** Maximum number of stores in a file. */
 export const MAX_STORES = 1000;
 const MAX_RETRIES = 100;
 
@@ -99,12 +95,11 @@ type SettingSchemas = {
   readonly [Name in SettingName]: z.ZodMiniType<SettingValue<Name>, FileValue<Name>>;
 };
 
-/** The settings of a sandbox; each is optional. */
 const sandbox = z.partial(
   z.strictObject(recordOf<SettingSchemas>(ALL_SETTINGS.map(({ name, kind }) => [name, settingSchema(kind)]))),
 );
 
-/** The name of the variable that contains a secret; the file itself never contains secrets. */
+/** The name of a variable, because the file itself never contains secrets. */
 const secret = z.strictObject(
   { env: z.string().check(z.regex(/^[A-Za-z_]\w{0,127}$/, "must be the name of an environment variable")) },
   {
@@ -133,7 +128,10 @@ const target = z.strictObject({
         "must be an address such as https://pay.example/v1, without user name, password or query",
       ),
     ),
-  /** In files of 0.1.0, and not read: the key is in the variable of `targetVariable` (decision 85). */
+  /**
+   * Files of 0.1.0 have this field, which is not read: the key is in the variable of `targetVariable`
+   * (decision 85).
+   */
   apiKey: z.optional(secret).check(z.meta({ deprecated: true })),
   storeId: z.optional(requestedId),
   timeout: z.optional(duration(1, DAY_MS)),
@@ -141,7 +139,6 @@ const target = z.strictObject({
 });
 export type TargetSection = DomainOf<typeof target>;
 
-/** The schema of the file, with camelCase names; `wireSchema` derives the schema of the file's text. */
 export const configFile = z.strictObject({
   $schema: z.optional(z.string()),
   sandbox: z.optional(sandbox),
@@ -157,7 +154,6 @@ export const configFile = z.strictObject({
 });
 export type ConfigFile = DomainOf<typeof configFile>;
 
-/** The content of `checkout.config.json` as it is written. */
 export type ConfigText = OnWire<z.input<typeof configFile>>;
 
 export const NAMED_SHAPES = {
@@ -169,7 +165,6 @@ export const NAMED_SHAPES = {
   TargetConfig: target,
 } as const;
 
-/** The JSON Schema of the file, for editors: part of the package, and also served by the sandbox. */
 export function configJsonSchema(): Readonly<Record<string, unknown>> {
   return z.toJSONSchema(wireSchema(configFile), {
     io: "input",
@@ -179,7 +174,6 @@ export function configJsonSchema(): Readonly<Record<string, unknown>> {
   });
 }
 
-/** The payment methods among a list of names; other names are dropped. */
 export function paymentMethodsOf(names: readonly string[]): PaymentMethod[] {
   return PAYMENT_METHODS.filter((method) => names.includes(method));
 }

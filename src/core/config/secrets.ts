@@ -9,13 +9,11 @@ import type { ConfigFile } from "./schema.ts";
 type Variables = Readonly<Record<string, string | undefined>>;
 type StoreInFile = NonNullable<ConfigFile["stores"]>[number];
 
-/** The sources of values that the file only names: variables, and files of CA certificates. */
 type ValueSources = {
   readonly env: Variables;
   readonly readCertificates: (path: string) => Outcome<string, string>;
 };
 
-/** Refuses with each missing or invalid secret or file. */
 export function resolveStores(
   { stores = [] }: ConfigFile,
   { env, readCertificates }: ValueSources,
@@ -39,12 +37,11 @@ export function resolveStores(
   return faults.length > 0 ? { ok: false, refusal: faults } : accept(resolvedStores);
 }
 
-/** The variable of a target's API key: CHECKOUT_TARGET_STAGING_API_KEY for `staging` (decision 85). */
+/** CHECKOUT_TARGET_STAGING_API_KEY for `staging` (decision 85). */
 export function targetVariable(target: string): string {
   return `CHECKOUT_TARGET_${target.toUpperCase().replaceAll("-", "_")}_API_KEY`;
 }
 
-/** A fault for each `api_key` of a target whose variable is no longer read; the fault names the variable to set. */
 export function unreadVariableFaults({ targets = {} }: Pick<ConfigFile, "targets">): FieldFault[] {
   return Object.entries(targets).flatMap(([name, { apiKey }]) => {
     const ownVariable = targetVariable(name);
@@ -57,17 +54,15 @@ export function isTargetVariable(name: string): boolean {
   return /^CHECKOUT_TARGET_[A-Z0-9_]+_API_KEY$/.test(name);
 }
 
-/** The value of a variable; empty if it is not set. Inherited names such as `constructor` do not count. */
+/** Empty if it is not set. Inherited names such as `constructor` do not count. */
 export function valueOfVariable(name: string, env: Variables): string {
   return (Object.hasOwn(env, name) ? env[name] : undefined) ?? "";
 }
 
-/** Why a variable in the file has no value; undefined if it has one. */
 export function missingVariableReason(name: string, env: Variables): string | undefined {
   return valueOfVariable(name, env) === "" ? `the environment variable ${name} is not set` : undefined;
 }
 
-/** The text of an endpoint's CA certificates, which the file contains or names; undefined if it has none. */
 function certificatesOf(
   ca: string | undefined,
   readCertificates: ValueSources["readCertificates"],

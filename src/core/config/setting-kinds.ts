@@ -1,24 +1,19 @@
-// The kinds of values that a setting can have. A new kind needs a row here, its schema in core/config/schema.ts and
-// core/config/shapes.ts, and the parser of its option in cli/sandbox/serving-options.ts.
 import { durationText } from "../duration.ts";
 import type { Outcome } from "../outcome.ts";
 import { rateLimitText, type RateLimit } from "../request/rate-limit.ts";
 import type { DeliverySchedule } from "../webhook/delivery.ts";
 import { parseRateLimitText, scheduleText } from "./setting-text.ts";
 
-/** The kind of a setting's value, with its limits. Durations are milliseconds. */
+/** Durations are milliseconds. */
 export type Kind =
   | { readonly kind: "integer" | "duration"; readonly minimum: number; readonly maximum: number }
-  /** From a millisecond to a day. */
   | { readonly kind: "timeout" }
   | { readonly kind: "rate" }
   | { readonly kind: "schedule" }
-  /** Hosts as in a Host header. */
   | { readonly kind: "hosts" }
   | { readonly kind: "text" | "texts"; readonly parse: (text: string) => Outcome<string> };
 export type KindName = Kind["kind"];
 
-/** The values of each kind: in the program, as a running sandbox reports them, and in the file. */
 type KindValues = {
   readonly integer: readonly [value: number, served: number, inFile: number];
   readonly duration: readonly [value: number, served: number, inFile: string];
@@ -32,13 +27,11 @@ type KindValues = {
 export type ValueOf<Name extends KindName> = KindValues[Name][0];
 export type ServedValueOf<Name extends KindName> = KindValues[Name][1];
 export type FileValueOf<Name extends KindName> = KindValues[Name][2];
-/** The unit at the end of the name under which a running sandbox reports a setting. */
 export type UnitOf<Name extends KindName> = Name extends "duration" | "timeout" | "schedule" ? "Ms" : "";
 
-/** How the values of a kind are converted. Default: without a unit, unchanged, and shown as they are. */
 type KindCodec<Name extends KindName> = {
   readonly unit?: UnitOf<Name>;
-  /** The value as a running sandbox reports it: a missing list as empty, a missing text as null. */
+  /** A missing list is reported as empty, a missing text as null. */
   readonly serve?: (value: ValueOf<Name> | undefined) => ServedValueOf<Name> | undefined;
   readonly read?: (served: ServedValueOf<Name>) => ValueOf<Name> | undefined;
   readonly format?: (served: ServedValueOf<Name>) => string;
@@ -67,7 +60,6 @@ export const KIND_CODECS: { readonly [Name in KindName]: KindCodec<Name> } = {
   },
 };
 
-/** A list as text, sorted and without duplicates. */
 function listText(values: readonly string[]): string {
   return [...new Set(values)].toSorted().join(",") || NO_VALUE_TEXT;
 }

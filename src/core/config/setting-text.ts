@@ -12,10 +12,9 @@ import {
 
 const HOST_PATTERN = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i;
 const MAX_PORT = 65_535;
-/** The length of the longest path in Linux. */
 const MAX_PATH_LENGTH = 4096;
 
-/** A fault of a schedule: the index of the wrong delay, or undefined for the whole schedule. */
+/** The index is undefined for a fault of the whole schedule. */
 type ScheduleFault = { readonly index: number | undefined; readonly message: string };
 
 /** Parses texts such as `0s`, `5s`, `5m` (decision 13). Refuses with all faults. */
@@ -42,17 +41,15 @@ export function parseSchedule(texts: readonly string[]): Outcome<DeliverySchedul
 
 const DELAY_TEXT = `must be a delay such as 500ms, 5s or 2h, from 1ms to ${durationText(MAX_DELAY_MS)}`;
 
-/** Parses the delay before the first attempt, which must be 0. */
 function parseFirstDelay(text: string): 0 | undefined {
   return /^0(ms|s|m|h|d)?$/.test(text) ? 0 : undefined;
 }
 
-/** A schedule as text: `0s,5s,5m`. */
 export function scheduleText(schedule: DeliverySchedule): string {
   return schedule.map(durationText).join(",");
 }
 
-/** Parses `5/s` or `off`; the burst is twice the rate, as in the default. Undefined for any other text. */
+/** `5/s` or `off`; the burst is twice the rate, as in the default. Undefined for any other text. */
 export function parseRateLimitText(text: string): RateLimit | "off" | undefined {
   if (text === "off") return "off";
   const [, digits] = /^(\d{1,6})\/s$/.exec(text) ?? [];
@@ -67,7 +64,6 @@ export function parseFileName(text: string): Outcome<string> {
     : accept(text);
 }
 
-/** Whether a text is `HOST` or `HOST:PORT`, as in a Host header. */
 export function isHost(text: string): boolean {
   const [, name = "", , port = "1"] = HOST_PATTERN.exec(text) ?? [];
   if (name === "" || name.includes("..")) return false;

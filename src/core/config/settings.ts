@@ -1,6 +1,5 @@
-// A setting of `sandbox start` is one row of `SETTINGS`. The row determines the flag and variable, their help,
-// docs/settings.md, the field in `checkout.config.json` with its JSON Schema, the value that a running sandbox reports,
-// and the comparison of requested and reported values. `effect` names the file that applies the setting.
+// A row determines flag, variable, help, docs/settings.md, the field in `checkout.config.json` and the
+// reported value.
 import {
   DEFAULT_CHECKOUT_LIFETIME_MS,
   MAX_CHECKOUT_LIFETIME_MS,
@@ -32,22 +31,18 @@ import { parseFileName, scheduleText } from "./setting-text.ts";
 
 type Setting = {
   readonly kind: Kind;
-  /** The option and its placeholder; the variable has the same name. */
   readonly flags: `--${string} <${string}>`;
   readonly help: string;
-  /** Groups the options of `sandbox start`, in the order of its help. `exec` takes over all groups except `process`. */
+  /** `exec` takes over the options of all groups except `process`. */
   readonly scope: "process" | "service" | "reach" | "delivery";
-  /** Default: no value. */
   readonly defaultValue?: ValueOf<KindName>;
-  /** Whether the setting is also an option of the test kit. */
   readonly isInKit?: true;
   readonly effect: string;
 };
 
-/** The default port (decision 1). Clients do not use it as a default. */
+/** Decision 1. Clients do not use it as a default. */
 export const DEFAULT_PORT = 4242;
 
-/** All settings, by the names of their fields in camelCase, in the order of an exported file. */
 const SETTINGS = {
   port: {
     kind: { kind: "integer", minimum: 0, maximum: 65_535 },
@@ -167,7 +162,6 @@ const SETTINGS = {
 } as const satisfies Readonly<Record<string, Setting>>;
 
 type SettingRows = typeof SETTINGS;
-/** The name of a setting's field in the file, in camelCase. */
 export type SettingName = keyof SettingRows;
 type KindOf<Name extends SettingName> = SettingRows[Name]["kind"]["kind"];
 type CamelCase<Text extends string> = Text extends `${infer Head}-${infer Tail}`
@@ -180,7 +174,6 @@ type KitSettingName = {
   [Name in SettingName]: SettingRows[Name] extends { isInKit: true } ? Name : never;
 }[SettingName];
 
-/** The name under which a running sandbox reports a setting, with the unit of its value. */
 export type ServedName<Name extends SettingName> = `${Name}${UnitOf<KindOf<Name>>}`;
 export type SettingValue<Name extends SettingName> = ValueOf<KindOf<Name>>;
 export type FileValue<Name extends SettingName> = FileValueOf<KindOf<Name>>;
@@ -205,7 +198,6 @@ type AnySetting = Setting &
     readonly servedName: keyof ServedSettings;
   };
 
-/** All settings with the codecs of their values, in the order of the file. */
 export const ALL_SETTINGS: readonly AnySetting[] = Object.entries<Setting>(SETTINGS).map(([name, row]) => {
   const kindCodec: Partial<AnyCodec> = KIND_CODECS[row.kind.kind];
   const codec: AnyCodec = { unit: "", serve: identity, read: identity, format: String, ...kindCodec };
@@ -223,7 +215,6 @@ export const KIT_SETTING_NAMES = ALL_SETTINGS.flatMap(({ name, isInKit }) =>
   isInKit === true ? [name as KitSettingName] : [],
 );
 
-/** The settings that a sandbox with these options and this port reports, with defaults for missing options. */
 export function servedSettingsOf(options: SettingOptions & { readonly port: number }): ServedSettings {
   const entries = ALL_SETTINGS.map(({ servedName, option, serve, defaultValue }) => [
     servedName,
@@ -233,7 +224,6 @@ export function servedSettingsOf(options: SettingOptions & { readonly port: numb
   return Object.fromEntries(entries) as ServedSettings;
 }
 
-/** The requested settings that differ in a running sandbox, with both values as text; others are not compared. */
 export function findDifferentSettings(requestedSettings: SandboxSettings, settings: ServedSettings) {
   return ALL_SETTINGS.flatMap((setting) => {
     const { name, option, serve, format } = setting;
@@ -247,7 +237,6 @@ export function findDifferentSettings(requestedSettings: SandboxSettings, settin
   });
 }
 
-/** The settings of a running sandbox that differ from the defaults, without the port, which belongs to the process. */
 export function selectChangedSettings(settings: ServedSettings): SandboxSettings {
   const changedSettings = ALL_SETTINGS.filter((setting) => !isDefault(setting, settings));
   return Object.fromEntries(
@@ -255,7 +244,6 @@ export function selectChangedSettings(settings: ServedSettings): SandboxSettings
   );
 }
 
-/** Every setting of a running sandbox as text, with its option and whether it is the default. */
 export function servedSettingTexts(settings: ServedSettings) {
   return ALL_SETTINGS.map((setting) => ({
     name: setting.name,
@@ -270,7 +258,6 @@ export function optionsOf(settings: SandboxSettings): SettingOptions {
   return Object.fromEntries(presentSettings.map(({ name, option }) => [option, settings[name]]));
 }
 
-/** The settings among the options of a start. */
 export function settingsIn(options: Readonly<Record<string, unknown>>): SandboxSettings {
   const givenSettings = ALL_SETTINGS.filter(({ option }) => options[option] !== undefined);
   return Object.fromEntries(givenSettings.map(({ name, option }) => [name, options[option]]));

@@ -8,7 +8,6 @@ import type { KindName, ServedValueOf } from "./setting-kinds.ts";
 import { ALL_SETTINGS, type ServedName, type ServedValue, type SettingName } from "./settings.ts";
 import { returnOrigin } from "./store-fields.ts";
 
-/** The shape of a setting in a running sandbox, by the kind of its value. */
 const SERVED_SHAPES: { readonly [Name in KindName]: z.ZodMiniType<ServedValueOf<Name>> } = {
   integer: z.int(),
   duration: z.int(),
@@ -41,7 +40,6 @@ export const changeEntry = z.object({
     "endpoint",
   ]),
   storeId: z.string(),
-  /** The name of a store or a capability, the id of a merchant or a price, an address, or the end of a key. */
   name: z.string(),
   differences: z.array(z.object({ field: z.string(), from: shownValue, to: shownValue })),
 });
@@ -68,7 +66,6 @@ export const servedConfig = lazyValue(() => {
   return z.object({
     settings: servedSettings,
     stores: z.array(configuredStore),
-    /** The dialect of the first store; left out if it has none. */
     dialect: z.optional(dialectSchema()),
   });
 });

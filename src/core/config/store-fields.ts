@@ -1,6 +1,3 @@
-// A store in a configuration, whose fields the control API shares. Separate from the schema of the whole file, which
-// most commands do not need. A new field needs a row in `storeShapes`; its effect: core/config/plan.ts,
-// sandbox/config/apply.ts.
 import * as z from "zod/mini";
 import { BILLING_MODELS, MAX_PRICES, PAYMENT_METHODS } from "../checkout/checkout.ts";
 import { EVENT_PATTERNS, parseEventTypes } from "../checkout/event-types.ts";
@@ -24,7 +21,7 @@ import { lineFault, STORE_NAME_SCHEMA, storeNameFault } from "./store-name.ts";
 
 const VERSIONED_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** An id given in the file, so that it is the same in every sandbox. */
+/** Given in the file, so that it is the same in every sandbox. */
 export const requestedId = z
   .string()
   .check(
@@ -33,7 +30,6 @@ export const requestedId = z
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** A text schema with a function that finds faults, and with the valid form as a JSON Schema. */
 const textSchema = (faultOf: (text: string) => Words | undefined, form: JsonSchema) =>
   z.string().check(
     z.superRefine((text, context) => {
@@ -55,7 +51,6 @@ export const storeName = textSchema(storeNameFault, STORE_NAME_SCHEMA);
 
 const merchantName = line(1, 64);
 
-/** A text schema with a parser of the core, whose refusal is the message. */
 export const checkedText = (parse: (text: string) => Outcome<unknown>, form: JsonSchema = {}) =>
   textSchema((text) => {
     const result = parse(text);
@@ -101,7 +96,6 @@ export const requestedPrice = z.strictObject({
   retired: z.optional(z.boolean()),
 });
 
-/** A list whose repetitions `conflictsIn` refuses. */
 const uniqueList = <Item extends z.ZodMiniType>(item: Item) =>
   z.array(item).check(z.meta({ uniqueItems: true }));
 
@@ -116,7 +110,6 @@ export const storeShapes = lazyValue(() => {
   });
   const resolvedEndpoint = z.extend(endpoint, { ca: z.optional(certificates) });
 
-  /** The fields of a store that need no file or variable; a missing list stays unchanged. */
   const storeFields = {
     id: requestedId,
     name: storeName,
@@ -131,7 +124,6 @@ export const storeShapes = lazyValue(() => {
     returnOrigins: z.optional(z.array(returnOrigin).check(z.maxLength(20))),
   };
 
-  /** A store with the values of its secrets and the texts of its files, as sent to the sandbox. */
   const requestedStore = z.strictObject({
     ...storeFields,
     endpoints: z.optional(z.array(resolvedEndpoint).check(z.maxLength(20))),

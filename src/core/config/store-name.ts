@@ -29,7 +29,6 @@ const LOOKALIKE_LETTERS =
 const STYLED_CHARACTERS =
   "\\u00a0\\u017f\\u1680\\u2000-\\u200a\\u202f\\u205f\\u2102\\u210a-\\u2113\\u2115\\u2119-\\u211d\\u2124\\u2128\\u212a\\u212c-\\u2131\\u2133\\u2134\\u2139\\u2145-\\u2149\\u2160\\u2164\\u2169\\u216c-\\u2170\\u2174\\u2179\\u217c-\\u217f\\u3000\\uff10-\\uff19\\uff21-\\uff3a\\uff41-\\uff5a\u{1ccd6}-\u{1ccf9}\u{1d400}-\u{1d6a3}\u{1d7ce}-\u{1d7ff}\u{1fbf0}-\u{1fbf9}";
 
-/** Each rule: a pattern of the names that break it, as in a JSON Schema, and the words of the refusal. */
 const NAME_RULES: readonly (readonly [pattern: string, rule: Words])[] = [
   [
     "^ | $|  ",
@@ -69,7 +68,6 @@ const NAME_RULES: readonly (readonly [pattern: string, rule: Words])[] = [
 const LOOKALIKES = new RegExp(`[${STYLED_CHARACTERS}${RESEMBLING_SCRIPTS}${LOOKALIKE_LETTERS}]`, "gu");
 const COMPILED_RULES = NAME_RULES.map(([pattern, rule]) => [new RegExp(pattern, "u"), rule] as const);
 
-/** The JSON Schema of a name that `storeNameFault` accepts. */
 export const STORE_NAME_SCHEMA = {
   minLength: 1,
   maxLength: MAX_NAME_LENGTH,
@@ -82,7 +80,6 @@ export const STORE_NAME_SCHEMA = {
   },
 };
 
-/** Why a text is no valid line: a secret, a wrong length or invisible characters; undefined if it is valid. */
 export function lineFault(text: string, minimum: number, maximum: number): Words | undefined {
   if (containsSecret(text))
     return [`must be free of ${SECRET_DESCRIPTION}`, `不得包含 ${SECRET_DESCRIPTION_ZH}`];
@@ -94,7 +91,7 @@ export function lineFault(text: string, minimum: number, maximum: number): Words
   ];
 }
 
-/** Why a text cannot be a store's name, which users type instead of the id (decision 114); undefined if it can. */
+/** Users type a store's name instead of its id (decision 114). */
 export function storeNameFault(text: string): Words | undefined {
   const fault = lineFault(text, 1, MAX_NAME_LENGTH);
   if (fault !== undefined) return fault;

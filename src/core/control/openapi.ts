@@ -14,7 +14,6 @@ import { rulesOf, wireSchemaNames, wireSchema } from "../shape/wire-names.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Refusals that precede the operation, and failures within it (decision 3). */
 const COMMON_REFUSALS: readonly ErrorCode[] = [
   "credential_missing",
   "credential_invalid",
@@ -89,13 +88,12 @@ const SECURITY_SCHEMES: Json = {
   },
 };
 
-/** The schema names of each operation's request and answer; the name of a query is used only in this file. */
 const BODY_NAMES = Object.fromEntries(
   OPERATION_NAMES.map((name) => [name, nameBodies(name)] as const),
 ) as Readonly<Record<OperationName, ReturnType<typeof nameBodies>>>;
 const SCHEMAS = allSchemas();
 
-/** An OpenAPI 3.1 document, derived from the router's table (decision 43). */
+/** OpenAPI 3.1, derived from the router's table (decision 43). */
 export function describeControlApi(origin: string): AnswerOf<"describe"> {
   const paths: Record<string, Json> = {};
   for (const name of OPERATION_NAMES) {
@@ -166,7 +164,6 @@ function queryParameters(query: string): Json[] {
   }));
 }
 
-/** Describes each kind of refusal once, under a name built from its status and codes. */
 function allRefusals(): Json {
   const kinds = OPERATION_NAMES.flatMap((name) => groupByStatus(codesOf(name)));
   return Object.fromEntries(
@@ -210,7 +207,6 @@ function describeRefusal(status: number, codes: readonly ErrorCode[]): Json {
   };
 }
 
-/** The error envelope (interface 17) with some codes of the closed list (decision 4). */
 function refusalSchema(codes: readonly ErrorCode[]): Json {
   const error = z.object({
     code: z.enum(codes),
@@ -225,7 +221,6 @@ function refusalSchema(codes: readonly ErrorCode[]): Json {
   return schema;
 }
 
-/** Forbids other fields in an object schema that does not say whether it allows them. */
 function closeObject(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.properties !== undefined) schema.additionalProperties ??= false;
 }
@@ -249,7 +244,6 @@ function nameBodies(name: OperationName) {
   return { request: addName(request, `${title}Request`), response: addName(answerShape, `${title}Response`) };
 }
 
-/** The name of a schema; an unnamed schema is given `name`. */
 function addName(schema: z.ZodMiniType, name: string): string {
   const wire = wireSchema(schema);
   const knownName = wireSchemaNames.get(wire)?.id;
@@ -258,7 +252,6 @@ function addName(schema: z.ZodMiniType, name: string): string {
   return knownName ?? name;
 }
 
-/** All schemas without `$schema`, because OpenAPI sets it. */
 function allSchemas(): Readonly<Record<string, Json>> {
   const { schemas } = z.toJSONSchema(wireSchemaNames, {
     io: "input",

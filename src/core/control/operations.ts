@@ -1,6 +1,3 @@
-// To add an operation, add its row to its subject's file in operations/, and its handler to the file with the same name
-// in sandbox/control/. A shape that operations of two files share is in the `shapes.ts` of its subject; `nameSchemas`
-// names shared shapes. Add a new subject to `SUBJECTS`.
 import * as z from "zod/mini";
 import { snakeCase } from "../text.ts";
 import { partOf, type Part } from "../fact.ts";
@@ -31,7 +28,6 @@ import {
 import { faultOperations } from "./operations/faults.ts";
 import type { DomainOf } from "../shape/fields.ts";
 
-/** The operations by subject, in the order of the API's description. No other operation can be called or handled. */
 export const SUBJECTS = {
   checkouts: {
     description: "Orders, sessions, their payment, prices and return origins.",
@@ -61,7 +57,6 @@ export const SUBJECTS = {
 
 type Subjects = typeof SUBJECTS;
 type Operations = Merge<Subjects[keyof Subjects]["operations"]>;
-/** The intersection of all members of a union. */
 type Merge<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
   ? All
   : never;
@@ -77,7 +72,6 @@ export const CONTROL_OPERATIONS = Object.fromEntries(
 
 export const OPERATION_NAMES = Object.keys(CONTROL_OPERATIONS) as readonly OperationName[];
 
-/** The token of the state folder that an operation needs. */
 export function folderTokenFor(name: OperationName): ControlRole {
   return CONTROL_OPERATIONS[name].minRole === "administrator" ? "administrator" : "control";
 }
@@ -122,7 +116,6 @@ function refuseIssue(
   );
 }
 
-/** The expected value in both languages; the English text comes from zod. */
 function issuePart(issue: z.core.$ZodIssue | undefined): Part {
   const said = issue?.message ?? "is invalid";
   switch (issue?.code) {
@@ -141,7 +134,6 @@ function issuePart(issue: z.core.$ZodIssue | undefined): Part {
     case "unrecognized_keys":
       return partOf("issue_unknown_keys", { said, keys: issue.keys });
     case "custom":
-      // `errorWords` and `textSchema` set the Chinese message.
       return partOf("issue_own", { said, chinese: String(issue.params?.["chinese"] ?? "无效") });
     case undefined:
     case "invalid_element":
@@ -164,7 +156,6 @@ function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
   }, body);
 }
 
-/** Encodes the body or query of an operation for the wire; undefined if the operation has no input. */
 export function encodeRequest<Name extends OperationName>(
   name: Name,
   body: RequestOf<Name>,
@@ -172,7 +163,6 @@ export function encodeRequest<Name extends OperationName>(
   return z.encode(wireSchema(CONTROL_OPERATIONS[name].request), body) as Fields | undefined;
 }
 
-/** Whether an operation accepts a request; for forms in which the user chooses the values. */
 export function isRequestOf<Name extends OperationName>(name: Name, body: RequestOf<Name>): boolean {
   return z.safeEncode(wireSchema(CONTROL_OPERATIONS[name].request), body).success;
 }
@@ -199,12 +189,11 @@ export function checkRequest<Name extends OperationName>(
   return encodedBody.success ? accept(body) : refuseIssue(name, encodedBody.error, body);
 }
 
-/** The message of an operation's refusal, with the field names of the code instead of the wire's names. */
 export function refusalInDomain(name: OperationName, message: string): string {
   return toDomainNames(CONTROL_OPERATIONS[name].request, message);
 }
 
-/** Encodes an answer without the envelope, as for `--json`. Keeps stored values that the schema refuses. */
+/** Omits the envelope, as `--json` does. Keeps stored values that the schema refuses. */
 export function encodeAnswer<Name extends OperationName>(
   name: Name,
   answer: AnswerOf<Name>,
@@ -214,10 +203,9 @@ export function encodeAnswer<Name extends OperationName>(
   return (result.success ? result.data : convertUnchecked(schema, answer, "wire")) as WireAnswerOf<Name>;
 }
 
-/** The number of list entries that are encoded at a time, which takes a few milliseconds. */
+/** Encoding this number of list entries takes a few milliseconds. */
 const BATCH_SIZE = 500;
 
-/** Encodes an answer in steps, between which other work can run: a part of a long list at a time. */
 export function* encodeInSteps<Name extends OperationName>(
   name: Name,
   answer: AnswerOf<Name>,

@@ -1,21 +1,17 @@
-// Roles: each operation and each page of the portal names its least role in its own row; an action of the portal has
-// the least role of its operation. Checked in sandbox/access/caller.ts.
 import type { StoreRole } from "../store/shapes.ts";
 
 /**
- * The least role that may do something: an owner may do everything that a store's role may, and a store's role
- * everything that a viewer may. Only the administrator may do the administrator's actions.
+ * An owner may do everything that a store's role may, and a store's role everything that a viewer may. Only
+ * the administrator may do the administrator's actions.
  */
 export type MinRole = StoreRole | "owner" | "administrator";
 
 const RANKS: Readonly<Record<StoreRole | "owner", number>> = { viewer: 0, store: 1, owner: 2 };
 
-/** Whether a role may do an action of `minRole`; only the administrator may do the administrator's actions. */
 export function isPermitted(role: MinRole, minRole: MinRole): boolean {
   if (role === "administrator" || minRole === "administrator") return role === minRole;
   return RANKS[role] >= RANKS[minRole];
 }
 
 const DAY_MS = 24 * 3_600_000;
-/** How long a token or the session of a link is valid, in milliseconds. */
 export const VALIDITY_MS = { least: 60_000, default: 7 * DAY_MS, most: 366 * DAY_MS } as const;

@@ -27,7 +27,6 @@ export function explainCheckout(
   };
 }
 
-/** Explains an order by its checkouts, oldest first, and the requests about the order. */
 export function explainOrder(
   orderId: string,
   checkouts: readonly StoryCheckout[],
@@ -59,7 +58,6 @@ function noCheckoutSentence(requests: StoryMaterial["requests"]): string {
   return SUMMARY_SENTENCES.noCheckout(requests.filter(({ status }) => status >= 400).length);
 }
 
-/** The decision that an order_id is one purchase. */
 const PURCHASE_DECISION = 8;
 const FINAL_STATES_RULE = 4;
 
@@ -130,7 +128,6 @@ export function nextCommands(
   return [...payCommands, ...helpCommands(deliveries)];
 }
 
-/** Commands that help with the first failing delivery. */
 function helpCommands(deliveries: readonly StoryDelivery[]): readonly string[] {
   const delivery = deliveries.find(({ state, attempts }) => state !== "succeeded" && attempts.length > 0);
   const lastAttempt = delivery?.attempts.at(-1);

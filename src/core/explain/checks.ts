@@ -1,7 +1,6 @@
 import { errorRow, type ErrorCode } from "../errors.ts";
 import type { Words } from "../language.ts";
 
-/** The checks that a v1 request passes (decision 3), in words. */
 export const CHECKS = {
   transport: ["transport", "传输"],
   host: ["host and origin", "Host 与 Origin"],
@@ -21,13 +20,10 @@ type CheckName = keyof typeof CHECKS;
 
 export type RefusalCheck = {
   readonly name: CheckName;
-  /** The rule in INTERFACE.md; null if there is none. */
   readonly rule: number | null;
-  /** The entry in docs/decisions.md. */
   readonly decision: number;
   /** The checked field or header, if all refusals with this code are about it. */
   readonly field: string | null;
-  /** The expected value, if it does not depend on the refusal. */
   readonly expected: Words | null;
   /** Commands that help; `<scope>` and `<name>` stand for values of the refusal. */
   readonly next: readonly string[];
@@ -40,7 +36,6 @@ const TEST_KEY: Words = [
   "测试密钥：Authorization: Bearer svc_test_…",
 ];
 const LIST_COMMANDS = ["checkout orders list", "checkout sessions list"] as const;
-/** Shows a correct create, headers and body, without sending it. */
 const VALID_CREATE_COMMANDS = [
   "checkout orders create --order-id order-1001 --price-id price_coffee --dry-run",
 ] as const;
@@ -188,7 +183,6 @@ const ERROR_CODES_DECISION = 4;
 const FIRST_CHECKS = ["transport", "host", "route", "credential", "rate", "scope"] as const;
 const CREATE_CHECKS = ["content", "key", "store", "order"] as const;
 
-/** The checks of a request in order (decision 3); `check` is added if it is not among them. */
 export function orderedChecks(method: string, check: CheckName | null): readonly CheckName[] {
   const checkNames: readonly CheckName[] = [
     ...FIRST_CHECKS,

@@ -9,33 +9,25 @@ import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
 
-/** A delivery to one endpoint, or deliveries to several endpoints with the same result. */
 export type DeliveryLine = { readonly entry: StoryEntry; readonly deliveries: readonly StoryDelivery[] };
 
-/** The store's time in milliseconds, the labels of endpoints, and the language of the lines. */
 type LineContext = {
   readonly now: number;
   readonly labels: EndpointLabels;
   readonly say: Translator;
-  /** The deliveries for which other deliveries wait, by the ids of the waiting deliveries. */
   readonly holders: ReadonlyMap<string, HoldingDelivery>;
 };
 
 type DeliveryContext = LineContext & { readonly eventAt: number };
 
-/** A delivery that is neither accepted nor given up; `fault`: the fault that delays it. */
 type HoldingDelivery = { readonly type: string; readonly fault: string | null };
 
 type EndpointLabels = ReadonlyMap<string, string>;
 
-/** Minimum delay after an event for which a line gives the time of arrival even without a fault, in milliseconds. */
 const MIN_DELAY_MS = 1000;
-/** Maximum length of an address in a line, in characters; a longer address is cut in the middle. */
 const MAX_LABEL_LENGTH = 48;
-/** Number of characters of an id that distinguish two endpoints with the same address. */
 const ID_END_LENGTH = 4;
 
-/** Endpoint addresses, with the end of the id if an address is shared or unknown. */
 export function endpointLabels(deliveries: readonly StoryDelivery[]): EndpointLabels {
   const urls = new Map(deliveries.map(({ endpointId, endpointUrl }) => [endpointId, endpointUrl]));
   const urlGroups = Map.groupBy(urls.values(), (url) => url);
@@ -48,7 +40,6 @@ export function endpointLabels(deliveries: readonly StoryDelivery[]): EndpointLa
   );
 }
 
-/** The deliveries that wait for another, by id. Delayed deliveries and originals that are not reordered hold others. */
 export function waitingDeliveries(
   deliveries: readonly StoryDelivery[],
   types: ReadonlyMap<string, string>,
@@ -66,7 +57,7 @@ export function waitingDeliveries(
   });
 }
 
-/** The deliveries of an event as lines: one for each endpoint, or one for all endpoints with the same result. */
+/** One line for each endpoint, or one for all endpoints with the same result. */
 export function groupDeliveries(
   event: { readonly id: string; readonly createdAt: number },
   deliveries: readonly StoryDelivery[],
@@ -107,7 +98,6 @@ export function groupDeliveries(
   });
 }
 
-/** The pending attempts of deliveries, except deliveries that wait for something other than a time. */
 export function pendingAttempts(
   deliveries: readonly StoryDelivery[],
   types: ReadonlyMap<string, string>,
@@ -123,14 +113,13 @@ export function pendingAttempts(
   });
 }
 
-/** Whether a delivery waits only for a time: for a retry, or for a first attempt that a fault delays. */
+/** Waits only for a time: for a retry, or for a first attempt that a fault delays. */
 function isPending(delivery: StoryDelivery): boolean {
   const { state, isHeld, hold, attempts } = delivery;
   const hasTime = attempts.length > 0 || holdingFault(delivery) !== undefined;
   return state === "due" && !isHeld && hold === undefined && hasTime && !attempts.some(isInFlight);
 }
 
-/** Text that endpoints can share in one line: accepted at the first attempt, or not sent yet; null if there is none. */
 function sharedText(list: readonly StoryDelivery[], context: DeliveryContext): string | null {
   const [delivery, secondDelivery] = list;
   if (delivery === undefined || secondDelivery !== undefined || delivery.cause !== "event") return null;
@@ -141,7 +130,6 @@ function sharedText(list: readonly StoryDelivery[], context: DeliveryContext): s
   return isAccepted && delivery.state === "succeeded" ? "2xx" : null;
 }
 
-/** The deliveries to one endpoint in words: first the original delivery, then replays and duplicates by their names. */
 function endpointParts(list: readonly StoryDelivery[], context: DeliveryContext): readonly LinePart[] {
   const [comma, colon, semicolon] = [context.say(COMMA), context.say(COLON), context.say(SEMICOLON)];
   return list.flatMap((delivery, index) => {
@@ -161,7 +149,6 @@ function joinTexts(texts: readonly string[], say: Translator): string {
   return texts.filter((text) => text !== "").join(say(COMMA));
 }
 
-/** The arrival of an accepted delivery that was late or held by a fault; empty for other deliveries. */
 function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext): string {
   const attempt = delivery.attempts.at(-1);
   if (attempt === undefined || !isSuccess(attempt.status)) return "";
@@ -177,7 +164,7 @@ function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext)
 
 const CAUSE_NAMES: Readonly<Partial<Record<DeliveryEntry["cause"], Words>>> = EXPLAIN_SENTENCES.called;
 
-/** The results in order, equal results in a row counted: `timeout ×2, 500 ×4`; a single result with its duration. */
+/** Equal results in a row are counted: `timeout ×2, 500 ×4`; a single result has its duration. */
 function resultParts(attempts: readonly StoryAttempt[], context: LineContext): readonly LinePart[] {
   const runs: { result: string; parts: readonly LinePart[]; count: number }[] = [];
   for (const attempt of attempts) {
@@ -197,7 +184,6 @@ function resultParts(attempts: readonly StoryAttempt[], context: LineContext): r
   return soleAttempt === undefined ? countedParts : [...countedParts, durationPart(soleAttempt, context)];
 }
 
-/** Why a delivery is waiting, or ended without success; empty if the results already say so. */
 function stateText(delivery: StoryDelivery, { now, say, holders }: LineContext): string {
   const { id, state, nextAt, isHeld, hold, attempts, fault } = delivery;
   if (state === "dropped")
@@ -221,7 +207,6 @@ function stateText(delivery: StoryDelivery, { now, say, holders }: LineContext):
   return say(cause === null ? EXPLAIN_SENTENCES.after(type) : EXPLAIN_SENTENCES.behind(type, cause));
 }
 
-/** After a failure or a doubtful success: the beginning of an unsuccessful answer, and the cause unless it is a fault. */
 function reasonParts({ attempts }: StoryDelivery, { say }: LineContext): readonly LinePart[] {
   const attempt = attempts.at(-1);
   const cause = attempt && causeText(attempt, say);
@@ -230,7 +215,6 @@ function reasonParts({ attempts }: StoryDelivery, { say }: LineContext): readonl
   return attempt.fault === null ? [quoteAnswer(attempt, say), { cause }] : [quoteAnswer(attempt, say)];
 }
 
-/** The attempts of a delivery, below its line; `endpointLabel` is given if the line is about several endpoints. */
 function attemptEntries(
   { attempts }: StoryDelivery,
   context: LineContext,
@@ -248,7 +232,6 @@ function attemptEntries(
   });
 }
 
-/** The time since the previous attempt, the result, and the cause, or the words that the cause is the same. */
 function attemptText(
   attempt: StoryAttempt,
   previousAttempt: StoryAttempt | undefined,
@@ -274,7 +257,7 @@ function attemptText(
   ]);
 }
 
-/** The fault of an attempt; empty if there is none, or if the text of the duplicate delivery already names it. */
+/** Empty for `duplicate`, which the text of the delivery already names. */
 function faultOf({ fault }: StoryAttempt, { say }: LineContext): string {
   return fault === null || fault === "duplicate" ? "" : say(EXPLAIN_SENTENCES.byFault(fault));
 }
@@ -287,7 +270,6 @@ function durationPart({ milliseconds }: StoryAttempt, { say }: LineContext): Lin
   return milliseconds === null ? "" : { duration: say(EXPLAIN_SENTENCES.tookMs(milliseconds)) };
 }
 
-/** The beginning of an unsuccessful answer, or the text of the error. */
 function quoteAnswer({ answer, status, facts }: StoryAttempt, say: Translator): string {
   const answerText = isSuccess(status) ? "" : excerpt(receivedText(answer, facts?.message) ?? "");
   return answerText === "" ? "" : `${say(COMMA)}"${answerText}"`;

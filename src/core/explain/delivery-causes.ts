@@ -1,5 +1,3 @@
-// The likely causes of failed attempts, as codes. Their sentences: core/explain/delivery-sentences.ts; the
-// sources of the facts: web/failure.ts and core/network/connection-fault.ts.
 import { fillPair } from "../fact.ts";
 import type { Words } from "../language.ts";
 import type { AttemptFacts } from "../network/connection-fault.ts";
@@ -11,7 +9,6 @@ export type AttemptOutcome = {
   readonly url: string;
   readonly status: number | null;
   readonly error: DeliveryError | null;
-  /** The beginning of the receiver's answer. */
   readonly answer: Uint8Array | null;
   /** Null for an attempt of an earlier version. */
   readonly facts: AttemptFacts | null;
@@ -23,14 +20,12 @@ export type LikelyCause = {
   readonly next: string;
 };
 
-/** The likely cause of an attempt without success; undefined if the attempt succeeded or is still running. */
 export function causeOf(attempt: AttemptOutcome): LikelyCause | undefined {
   const { status, error } = attempt;
   if (error !== null) return errorCause(error, attempt.facts ?? {});
   return status === null || isSuccess(status) ? undefined : answerCause(status, attempt);
 }
 
-/** The likely cause of a false success: the answer is an HTML page. */
 export function falseSuccessCause(attempt: AttemptOutcome): LikelyCause | undefined {
   const { status, facts } = attempt;
   if (!isSuccess(status)) return undefined;
@@ -68,7 +63,6 @@ function isCause(code: string): code is CauseCode {
   return DELIVERY_CAUSES.has(code);
 }
 
-/** The answers of nginx, Apache, Go and HAProxy to a plain http request on an https port. */
 const HTTP_REFUSAL_PATTERN = /http request (was sent )?to (an? )?https (port|server)|plain http to an ssl/i;
 /** The answers of Django, Rails, Vite, webpack and Angular to a Host that is not configured. */
 const HOST_REFUSAL_PATTERN =

@@ -1,5 +1,3 @@
-// The sentences of likely causes of failed attempts, by the command that helps and their codes. Which code applies:
-// core/explain/delivery-causes.ts.
 import type { Words } from "../language.ts";
 
 const COMMANDS = {
@@ -18,7 +16,6 @@ const SILENT_CAUSE = [
   "接收端响应太慢：请先返回 2xx，再处理业务",
 ] as const;
 
-/** Most causes include the remedy. Numbers in braces stand for values. */
 const CAUSES = {
   list: {
     refused: [

@@ -8,7 +8,7 @@ import { excerpt } from "../text.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
 
-/** An attempt of a delivery, with the facts shown in a story. `startedAt` is store time, `milliseconds` real time. */
+/** `startedAt` is store time, `milliseconds` real time. */
 export type StoryAttempt = AttemptOutcome & {
   readonly number: number;
   readonly startedAt: number;
@@ -25,11 +25,8 @@ export type StoryDelivery = {
   readonly cause: DeliveryEntry["cause"];
   readonly state: DeliveryState;
   readonly nextAt: number;
-  /** Whether the delivery waits because its endpoint is paused. */
   readonly isHeld: boolean;
-  /** Why nothing is delivered for the store; undefined if deliveries are sent. */
   readonly hold?: Hold | undefined;
-  /** The fault that held, dropped or duplicated the delivery; null if there is none. */
   readonly fault: AppliedFault | null;
   readonly attempts: readonly StoryAttempt[];
 };
@@ -47,7 +44,6 @@ export function likelyCause({ fault, ...attempt }: CauseMaterial): LikelyCause |
   return { code: "injected", cause: EXPLAIN_SENTENCES.injected(fault), next: "checkout faults list" };
 }
 
-/** The text that an attempt received: from its answer, otherwise from its error; undefined if there is none. */
 export function receivedText(
   answer: string | Uint8Array | null,
   message: string | null | undefined,
@@ -56,19 +52,16 @@ export function receivedText(
   return (text ?? message) || undefined;
 }
 
-/** The beginning of an error's own text; undefined if there is none. */
 export function errorText({ facts }: Pick<AttemptOutcome, "facts">): string | undefined {
   const text = excerpt(facts?.message ?? "");
   return text === "" ? undefined : text;
 }
 
-/** The likely cause of a failed attempt in words, or a doubt about a success. */
 export function causeText(attempt: CauseMaterial, say: Translator): string | undefined {
   const finding = likelyCause(attempt) ?? falseSuccessCause(attempt);
   return finding && say(finding.cause);
 }
 
-/** The fault that delays or delayed the first attempt of a delivery; undefined if there is none. */
 export function holdingFault({ fault }: Pick<StoryDelivery, "fault">): DeliveryAction | undefined {
   return fault !== null && isHolding(fault.action) ? fault.action : undefined;
 }

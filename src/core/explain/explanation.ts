@@ -1,12 +1,9 @@
-// The content of `checkout explain` and of a checkout's page: refusals in core/explain/checks.ts, deliveries in
-// core/explain/delivery.ts, lines in core/explain/timeline.ts, texts in core/explain/sentences.ts. The facts come from
-// sandbox/explain/explain.ts.
 import * as z from "zod/mini";
 import { DELIVERY_ERRORS } from "../webhook/delivery.ts";
 import { EXPLAINABLE_KINDS } from "./explained.ts";
 import { moment, type DomainOf } from "../shape/fields.ts";
 
-/** A field in which two requests differ; null if a request does not have the field. */
+/** Null if a request does not have the field. */
 const difference = z.object({
   field: z.string(),
   first: z.nullable(z.string()),
@@ -19,7 +16,7 @@ export const storyAttempt = z.object({
   at: moment,
   status: z.nullable(z.int()),
   error: z.nullable(z.enum(DELIVERY_ERRORS)),
-  /** The duration in real milliseconds; null while the attempt is running. */
+  /** Real milliseconds; null while the attempt is running. */
   ms: z.nullable(z.int()),
   text: z.string(),
 });
@@ -43,16 +40,15 @@ export const pendingEntry = z.object({
   what: z.enum(["delivery", "expiry", "settlement"]),
   text: z.string(),
 });
-/** A pending change that happens automatically at its time. */
+/** A change that happens automatically at its time. */
 export type PendingEntry = DomainOf<typeof pendingEntry>;
-/** A part of a line: pages emphasise the status of an answer and a likely cause; durations differ from run to run. */
+/** Pages emphasise the status of an answer and a likely cause; durations differ from run to run. */
 export type LinePart =
   | string
   | { readonly status: number }
   | { readonly cause: string }
   | { readonly duration: string };
 
-/** A line, for pages also with the parts of its text, and with a name if it has no id. */
 export type StoryEntry = Omit<DomainOf<typeof storyEntry>, "attempts"> & {
   readonly parts?: readonly LinePart[];
   readonly name?: string;
@@ -76,7 +72,7 @@ export const explanation = z.object({
   kind: z.enum(EXPLAINABLE_KINDS),
   id: z.string(),
   summary: z.string(),
-  /** The name of the refusal's sentence (core/refusals.ts); null if there is none. */
+  /** The name of the sentence in core/refusals.ts; null if there is none. */
   fact: z.nullable(z.string()),
   /** The check that refused the request, by its name in decision 3; null if no check did. */
   check: z.nullable(z.string()),
@@ -91,7 +87,7 @@ export const explanation = z.object({
   differences: z.array(difference),
   /** The story in chronological order; deliveries follow their event. */
   entries: z.array(storyEntry),
-  /** Pending changes, soonest first. */
+  /** Soonest first. */
   pending: z.array(pendingEntry),
   next: z.array(z.string()),
 });
@@ -99,7 +95,7 @@ export type Explanation = Omit<DomainOf<typeof explanation>, "entries"> & {
   readonly entries: readonly StoryEntry[];
 };
 
-/** Removes the durations of an explanation, so that its lines are the same in every run. */
+/** The lines are then the same in every run. */
 export function withoutDurations({ entries, ...fields }: Explanation): Explanation {
   const removeDurations = <Line extends Pick<StoryEntry, "text" | "parts">>(line: Line): Line => {
     const parts = line.parts?.filter((part) => typeof part === "string" || !("duration" in part));
@@ -112,7 +108,6 @@ export function withoutDurations({ entries, ...fields }: Explanation): Explanati
   return { ...fields, entries: lines };
 }
 
-/** The fields of a refusal, for explanations without a refusal. */
 export const NO_REFUSAL = {
   fact: null,
   check: null,

@@ -6,7 +6,7 @@ import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
 import type { Attempt, LastChange, LateResult } from "../checkout/shapes.ts";
 
-/** The facts that decide the last change of a checkout. Times are milliseconds by the store's clock. */
+/** Times are milliseconds by the store's clock. */
 type CheckoutFacts = {
   readonly checkout: Pick<Checkout, "status" | "createdAt" | "orderId">;
   /** Oldest first. */
@@ -15,7 +15,6 @@ type CheckoutFacts = {
   readonly newestEventAt: number;
 };
 
-/** The last change of a checkout: its creation, a payment attempt, its end, or a late result. */
 export function lastChange(facts: CheckoutFacts): LastChange {
   const { checkout, attempts, lateResults, newestEventAt } = facts;
   const [lateResult, attempt] = [lateResults.at(-1), attempts.at(-1)];
@@ -45,12 +44,10 @@ export function lastChange(facts: CheckoutFacts): LastChange {
 
 const NO_ATTEMPT = { attempt: null, attemptsLeft: null } as const;
 
-/** The actor of a payment: the reserved order_id at the time of its automatic settlement, otherwise the payer. */
 function actorOf(checkout: CheckoutFacts["checkout"], at: number): LastChange["by"] {
   return settlementOf(checkout)?.dueAt === at ? "order_id" : "payer";
 }
 
-/** The last change in words; empty if the status already says it. */
 export function describeLastChange(
   { what, attempt, attemptsLeft }: LastChange,
   say: Translator = english,
@@ -61,12 +58,10 @@ export function describeLastChange(
   return what === "late" ? say(late(attempt ?? 1)) : "";
 }
 
-/** The age and actor of the last change: `2 min ago, by the payer`. */
 export function lastChangeText({ at, by }: LastChange, now: number, say: Translator = english): string {
   return `${ageText(now - at, say)}${say([", ", "，"])}${say(EXPLAIN_SENTENCES.lastBy[by])}`;
 }
 
-/** An age in milliseconds as text, in its largest unit: `2 min ago`; `in 2 min` for a future time. */
 export function ageText(ageMs: number, say: Translator): string {
   if (Math.abs(ageMs) < 1000) return say(EXPLAIN_SENTENCES.justNow);
   const span = spanText(Math.abs(ageMs), say);

@@ -1,10 +1,9 @@
-// Refusals in the request log of an older version, which stored only the message: their parts are read from the words
-// of those versions, which no longer change. Newer refusals are facts: core/refusals.ts.
+// An older version logged only the message of a refusal, so the parts are read from its words, which no
+// longer change.
 import type { Translator } from "../language.ts";
 import type { RefusalCheck } from "./checks.ts";
 import type { Explanation } from "./explanation.ts";
 
-/** Patterns of the field, and of expected and received values that "; got" does not separate. */
 const MESSAGE_PATTERNS = [
   /^v1 has no (?<received>.+)$/,
   /needs (?<expected>the scope (?<scope>[\w:]+)); (?<received>the API key has: .+)$/,
@@ -20,7 +19,6 @@ const MESSAGE_PATTERNS = [
 ];
 const RECEIVED_SEPARATOR = "; got ";
 
-/** The parts of a refusal of an older version. A command in its message takes precedence over the check's commands. */
 export function olderParts(
   message: string,
   check: RefusalCheck,

@@ -2,7 +2,7 @@ import type { Translator } from "../language.ts";
 import type { StoryEntry } from "./explanation.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 
-/** The order of lines with the same time, which a frozen clock produces. */
+/** Orders lines with the same time, which a frozen clock produces. */
 const RANKS = [
   "creation",
   "created",
@@ -16,17 +16,14 @@ const RANKS = [
   "request",
 ] as const;
 
-/** A line of a story, and its rank among the lines of the same time. */
 export type OrderableLine<Subject> = {
   readonly entry: StoryEntry;
-  /** The subject of the line; undefined for attempts, late results and page views. */
+  /** Undefined for attempts, late results and page views. */
   readonly subject?: Subject;
   readonly rank: (typeof RANKS)[number];
-  /** A line in another chain that must come first. */
   readonly predecessor?: OrderableLine<Subject> | undefined;
 };
 
-/** Merges ordered chains by time; if all continue with earlier times, a line says that the clock was set back. */
 export function mergeChains<Subject>(
   chains: readonly (readonly OrderableLine<Subject>[])[],
   say: Translator,
@@ -63,7 +60,6 @@ function comesBefore(left: OrderableLine<unknown>, right: OrderableLine<unknown>
   return (left.entry.at - right.entry.at || RANKS.indexOf(left.rank) - RANKS.indexOf(right.rank)) < 0;
 }
 
-/** An entry without a status and a duration. */
 export function plainEntry(
   what: StoryEntry["what"],
   at: number,

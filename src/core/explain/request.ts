@@ -18,7 +18,6 @@ import { requestEntry, type StoryRequest } from "./timeline.ts";
 
 /** The checkout with which a refused request conflicts; for an accepted request, the newest checkout of its order. */
 export type ExistingCheckout = Checkout & {
-  /** The fingerprint of the checkout's create; null if the key has expired. */
   readonly fingerprint: string | null;
 };
 
@@ -63,11 +62,9 @@ export function explainRequest(
   };
 }
 
-/** The rule and the decision about creates that name a price. */
 const PRICE_CHECK = { field: "price_id", rule: 10, decision: 7 } as const;
 const FAULTS_DECISION = 94;
 
-/** Explains a request to which a fault was applied. */
 function explainFault(
   { refused, code }: LoggedRequest,
   fault: AppliedFault,
@@ -81,7 +78,6 @@ function explainFault(
   };
 }
 
-/** A request and its answer in words, including an answer that the client did not receive. */
 function requestLine({ method, path, status, fault }: LoggedRequest, say: Translator): string {
   const { notAnswered, answered, answerLost } = EXPLAIN_SENTENCES;
   const answerSentence = fault?.action === "lose_answer" ? answerLost : answered;
@@ -93,7 +89,7 @@ function replayText(request: StoryRequest, replays: readonly StoryRequest[], say
   return replays.length === 0 ? "" : say(EXPLAIN_SENTENCES.wasReplayed);
 }
 
-/** A note that the checkout of a request is gone: the log survives a restore of the store (decision 95). */
+/** The log survives a restore of the store (decision 95). */
 function missingCheckoutText(
   { status, code, orderId, refused }: LoggedRequest,
   checkout: ExistingCheckout | undefined,
@@ -103,7 +99,6 @@ function missingCheckoutText(
   return checkout === undefined && hadCheckout ? say(EXPLAIN_SENTENCES.checkoutGone) : "";
 }
 
-/** The parts of a refusal: from its fact and its code; from its message if an older version logged it. */
 function partsOf(
   request: RefusedRequest,
   check: RefusalCheck,
@@ -128,7 +123,6 @@ function partsOf(
   };
 }
 
-/** The received value of the header that a check reads; null if the check reads no header. */
 function receivedHeader({ field }: RefusalCheck, { headers }: RefusedRequest): string | null {
   if (field === null || !HEADER_FIELDS.has(field)) return null;
   const name = field.toLowerCase();
@@ -136,7 +130,6 @@ function receivedHeader({ field }: RefusalCheck, { headers }: RefusedRequest): s
   return value === undefined ? `no ${name} header` : `${name}: ${value}`;
 }
 
-/** The headers among the fields of checks. */
 const HEADER_FIELDS: ReadonlySet<string> = new Set([
   "Host",
   "Origin",
@@ -149,7 +142,6 @@ export function keyOfRefusal({ refused }: Pick<LoggedRequest, "refused">): strin
   return refused === null ? null : (findHeader(refused.headers, "idempotency-key") ?? null);
 }
 
-/** The fields in which a refused request differs from the request that created the existing checkout. */
 export function differencesOf(
   { path, refused }: Pick<LoggedRequest, "path" | "refused">,
   checkout: ExistingCheckout | undefined,

@@ -9,7 +9,6 @@ const CREATE_HINT: Words = [
   "the same order_id may be used again with a new key",
   "可用新的幂等键以同一订单号再次创建",
 ];
-/** The part of a summary that follows from neither the last change nor the times of a checkout. */
 const STATUS_NOTES: Readonly<Partial<Record<Status, Words>>> = {
   created: UNUSED_PAGE,
   failed: CREATE_HINT,
@@ -17,7 +16,7 @@ const STATUS_NOTES: Readonly<Partial<Record<Status, Words>>> = {
   expired: CREATE_HINT,
 };
 
-/** The texts of summaries that only the API and the command line show, in English. */
+/** Only the API and the command line show these texts, in English. */
 export const SUMMARY_SENTENCES = {
   status: {
     created: (expiresAt) => `${UNUSED_PAGE[0]}; the checkout expires at ${expiresAt}`,
@@ -38,10 +37,8 @@ export const SUMMARY_SENTENCES = {
     `delivery of ${type}: ${state} after ${attemptCount} ${attemptCount === 1 ? "attempt" : "attempts"}`,
 };
 
-/** The texts of explanations and of story lines, one row for each fact. */
 export const EXPLAIN_SENTENCES = {
   statusNotes: STATUS_NOTES,
-  /** The last change of a checkout, if its status does not imply it. */
   last: {
     started: (number: number) => [`payment attempt ${number} in progress`, `第 ${number} 次支付尝试进行中`],
     declined: (attemptsLeft: number) => [
@@ -100,11 +97,9 @@ export const EXPLAIN_SENTENCES = {
     `payment attempt ${number} ${result} too late: recorded, not applied (decision 10)`,
     `第 ${number} 次支付尝试${OUTCOMES_IN_CHINESE[result]}，但结果来得太晚：只记录，不生效（见约定 10）`,
   ],
-  /** An attempt of a delivery. */
   numbered: (number: number) => [`attempt ${number}`, `第 ${number} 次尝试`],
   noAnswer: ["no answer", "无响应"],
   nothing: ["nothing", "无"],
-  /** The name of a delivery by its cause; the event's original delivery has no name. */
   called: {
     replay: ["replay", "重新推送"],
     duplicate: ["duplicated by a fault", "故障造成的重复"],
@@ -148,5 +143,4 @@ const OUTCOMES_IN_CHINESE: Readonly<Record<NonNullable<Attempt["outcome"]>, stri
   abandoned: "已中止",
 };
 
-/** Texts by their facts; texts with values are functions. */
 type Sentences = { readonly [fact: string]: Words | ((...values: never[]) => Words) | Sentences };

@@ -3,7 +3,6 @@ import type { Translator, Words } from "../language.ts";
 import { printable } from "../text.ts";
 import type { StoryEntry } from "./explanation.ts";
 
-/** The units of a span with their milliseconds, largest first. */
 const UNITS: readonly (readonly [unit: Words, size: number])[] = [
   [["d", "天"], 86_400_000],
   [["h", "小时"], 3_600_000],
@@ -12,18 +11,15 @@ const UNITS: readonly (readonly [unit: Words, size: number])[] = [
 ];
 const MILLISECOND: readonly [unit: Words, size: number] = [["ms", "毫秒"], 1];
 
-/** A duration in milliseconds as text, in its largest unit: `21 min`. */
 export function spanText(milliseconds: number, say: Translator): string {
   const [unit, size] = UNITS.find(([, unitSize]) => milliseconds >= unitSize) ?? MILLISECOND;
   return `${Math.round(milliseconds / size)} ${say(unit)}`;
 }
 
-/** A line of a timeline: a moment, given in milliseconds, and a text, made printable. */
 export function timedLine(at: number, text: string): string {
   return `${toIso(at)}  ${printable(text)}`;
 }
 
-/** The line of an entry: a delivery is indented below its event. */
 export function entryLine({ at, of, text }: Pick<StoryEntry, "at" | "of" | "text">): string {
   return timedLine(at, `${of === null ? "" : "  "}${text}`);
 }

@@ -24,19 +24,17 @@ import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import type { Attempt, LateResult } from "../checkout/shapes.ts";
 
 export type StoryRequest = LoggedRequest & {
-  /** The Idempotency-Key; null if the request had none, or if the key was not stored. */
+  /** Null if the request had none, or if the key was not stored. */
   readonly key: string | null;
-  /** The differences from the first request with its key or order; empty if the refusal has another reason. */
+  /** Compared with the first request that had the key or order; empty if the refusal has another reason. */
   readonly differences: readonly RequestDifference[];
-  /** The stored answer to the request; null if there is none. */
   readonly answer: string | null;
-  /** The fingerprint that is stored with the answer; null without an answer. */
   readonly fingerprint: string | null;
 };
 
 export type StoryEvent = { readonly id: string; readonly type: string; readonly createdAt: number };
 
-/** Everything that happened to a checkout, and everything pending. Times are milliseconds by the store's clock. */
+/** Times are milliseconds by the store's clock. */
 export type CheckoutStory = {
   readonly attempts: readonly Attempt[];
   readonly lateResults: readonly LateResult[];
@@ -48,7 +46,7 @@ export type CheckoutStory = {
   readonly dueChanges: readonly Omit<PendingEntry, "text">[];
 };
 
-/** The material of a story: the checkouts of one order, oldest first, and their requests in the order of the log. */
+/** The checkouts are of one order, oldest first; their requests are in the order of the log. */
 export type StoryMaterial = {
   readonly checkouts: readonly CheckoutStory[];
   readonly requests: readonly StoryRequest[];
@@ -65,10 +63,8 @@ export type StoryLine = {
 
 type OrderedLine = OrderableLine<Pick<StoryLine, "request" | "event">>;
 
-/** Maximum length of a key or a differing value in a line. */
 const MAX_SHOWN_CHARACTERS = 40;
 
-/** The deliveries of an event follow the event; pending entries are soonest first. */
 export function timelineOf(story: StoryMaterial): Pick<Explanation, "entries" | "pending"> {
   const entries = storyLines(story).flatMap(({ entry, deliveryLines }) =>
     [entry].concat(deliveryLines.map((line) => line.entry)),
@@ -76,7 +72,6 @@ export function timelineOf(story: StoryMaterial): Pick<Explanation, "entries" | 
   return { entries, pending: pendingOf(story) };
 }
 
-/** The lines of a story with their subjects, for pages that show more than the text. */
 export function storyLines(
   { checkouts, requests, now }: StoryMaterial,
   say: Translator = english,
@@ -103,7 +98,6 @@ export function storyLines(
   });
 }
 
-/** The pending entries of a story, soonest first. */
 export function pendingOf(
   { checkouts }: Pick<StoryMaterial, "checkouts">,
   say: Translator = english,
@@ -125,7 +119,6 @@ function typesOf(checkouts: readonly CheckoutStory[]): ReadonlyMap<string, strin
   return new Map(checkouts.flatMap(({ events }) => events.map(({ id, type }) => [id, type] as const)));
 }
 
-/** Creation, attempts and end, in this order; the first attempt makes the checkout pending. */
 function lifecycleLines({ attempts, events }: CheckoutStory, say: Translator): readonly OrderedLine[] {
   const { created = [], pending = [], final = [] } = Object.groupBy(events, rankOf);
   const [firstAttemptLines = [], ...otherAttemptLines] = attempts.map((attempt) =>
@@ -143,7 +136,6 @@ function lifecycleLines({ attempts, events }: CheckoutStory, say: Translator): r
   ];
 }
 
-/** Chains of one line, ordered only by its time: page views follow the creation, late results follow the end. */
 function chainsOrderedByTime(
   { views, lateResults }: CheckoutStory,
   lifecycle: readonly OrderedLine[],
@@ -194,7 +186,6 @@ export function requestEntry(request: StoryRequest, say: Translator): StoryEntry
   return { at, what: "request", id, of: null, status, durationMs, ...requestText };
 }
 
-/** The differences, field by field: `: amount_minor 1999 → 2999`. */
 function differencesText({ differences }: StoryRequest, say: Translator): string {
   const nothingText = say(EXPLAIN_SENTENCES.nothing);
   const texts = differences.map(

@@ -9,20 +9,17 @@ import {
 } from "./actions.ts";
 import type { FaultEntry, AppliedFault } from "./shapes.ts";
 
-/** A fault of a store that can still be applied. */
 export type Fault = FaultEntry & { readonly storeId: string };
 
 export type ApiFault = Fault & { readonly action: ApiAction };
 export type DeliveryFault = Fault & { readonly action: DeliveryAction };
 
-/** The header of an answer or a delivery that names the applied fault. */
 export const FAULT_HEADER = "Checkout-Fault";
 
 export function isApiFault(fault: Fault): fault is ApiFault {
   return isApiAction(fault.action);
 }
 
-/** Whether a fault applies to deliveries. An unknown action, from another sandbox's snapshot, applies to nothing. */
 export function isDeliveryFault(fault: Fault): fault is DeliveryFault {
   return DELIVERY_ACTIONS.some((action) => action === fault.action);
 }
@@ -31,7 +28,6 @@ export function faultHeader({ id, action }: AppliedFault): string {
   return `${action} ${id}`;
 }
 
-/** Parses the value of `FAULT_HEADER`; undefined if it names no fault. */
 export function parseFaultHeader(text: string): AppliedFault | undefined {
   const [word = "", id = "", ...otherWords] = text.split(" ");
   const action = FAULT_ACTIONS.find((candidate) => candidate === word);
@@ -56,7 +52,6 @@ export function countMatch(fault: Fault): { readonly fault: Fault; readonly appl
   return { fault: { ...fault, matched: matchCount }, applies };
 }
 
-/** Whether a text matches a pattern, in which `*` stands for any text. */
 export function matchesPattern(pattern: string, text: string): boolean {
   const [head = "", ...otherParts] = pattern.split("*");
   const tail = otherParts.pop();

@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 
-/** Number of hexadecimal digits in a fraction: 48 bits, which a number holds exactly. */
 const FRACTION_DIGITS = 12;
 
 /** A number from 0 up to, but not including, 1; it depends only on the text. */
@@ -8,7 +7,6 @@ export function fractionOf(text: string): number {
   return Number.parseInt(hash("sha256", text, "hex").slice(0, FRACTION_DIGITS), 16) / 16 ** FRACTION_DIGITS;
 }
 
-/** 64 bytes; they depend only on the text. */
 export function bytesOf(text: string): Uint8Array {
   return hash("sha512", text, "buffer");
 }

@@ -1,10 +1,8 @@
 import type { FaultProfile } from "./actions.ts";
 import type { FaultRequest } from "./shapes.ts";
 
-/** Maximum number of applications of each fault in profiles that should last for a whole test suite. */
 const MAX_APPLICATIONS = 1000;
 
-/** The faults of each profile, in the order of their matching. */
 export const PROFILE_FAULTS: Readonly<Record<FaultProfile, readonly FaultRequest[]>> = {
   "lost-response": [{ action: "lose_answer", match: { method: "POST" } }],
   "flaky-network": [

@@ -14,13 +14,12 @@ import {
   type FaultParameter,
 } from "./rules.ts";
 
-/** A valid fault before it belongs to a store. */
 export type FaultTerms = Omit<FaultEntry, "id" | "seed" | "matched" | "applied" | "createdAt"> & {
   /** If null, a random seed is drawn. */
   readonly seed: string | null;
 };
 
-/** A single fault, or all faults of a profile. Refuses with `invalid_parameter` and the expected value. */
+/** Returns one fault, or all faults of a profile. Refuses with `invalid_parameter`. */
 export function parseFaults({ profile, action, ...rest }: FaultsRequest): Outcome<readonly FaultTerms[]> {
   if (profile === undefined && action !== undefined) {
     return mapValue(parseFaultTerms({ ...rest, action }), (terms) => [terms]);
@@ -36,7 +35,6 @@ export function parseFaults({ profile, action, ...rest }: FaultsRequest): Outcom
   return accept(allTerms);
 }
 
-/** Checks that the fields of a fault fit together. Refuses with `invalid_parameter` and the expected value. */
 function parseFaultTerms(request: FaultRequest): Outcome<FaultTerms> {
   const { action, match = {} } = request;
   const refusal = checkMatchFields(request) ?? checkParameters(request) ?? checkValues(request);

@@ -1,9 +1,8 @@
 import { API_ACTIONS, DELIVERY_ACTIONS, type FaultAction } from "./actions.ts";
 
-/** Longest delay of an answer, in milliseconds; connections that are silent for longer are closed. */
+/** Connections that are silent for longer are closed. */
 export const MAX_API_LATENCY_MS = 5 * 60_000;
 
-/** The parameters of actions: wire name, default and actions. Other actions have no parameter. */
 export const FAULT_PARAMETERS = {
   status: { name: "status", default: 500, actions: ["status"] },
   latencyMs: { name: "latency_ms", default: 2000, actions: ["latency", "slow_body", "delay", "reorder"] },
@@ -16,7 +15,6 @@ export type FaultParameter = {
   readonly actions: readonly FaultAction[];
 };
 
-/** The match fields of faults of v1, in addition to order_id, nth and probability. */
 export const API_MATCH_FIELDS = { method: "method", path: "path" } as const;
 export const DELIVERY_MATCH_FIELDS = {
   eventType: "event_type",
@@ -28,7 +26,6 @@ const PARAMETER_NAMES = Object.values(FAULT_PARAMETERS).map(({ name }) => name);
 
 export const PATH_PATTERN = "^(?:/v1/|\\*)";
 
-/** The rules of `parseFaults` on which fields a request may have together, as a JSON Schema. */
 export const FAULT_RULES = {
   allOf: [
     {
@@ -40,7 +37,6 @@ export const FAULT_RULES = {
         },
       ],
     },
-    // If the action is missing, `oneOf` accepts the request.
     {
       anyOf: [
         oneOf(DELIVERY_ACTIONS),
@@ -65,7 +61,6 @@ function oneOf(actions: readonly FaultAction[]) {
   return { properties: { action: { enum: actions } } };
 }
 
-/** Forbids fields by giving each a schema that accepts no value. */
 function forbidFields(names: readonly string[]) {
   return { properties: Object.fromEntries(names.map((name) => [name, false] as const)) };
 }

@@ -82,7 +82,6 @@ export const faultRequest = z.strictObject({
 });
 /** A request for faults: an action with its match, or a profile. */
 export type FaultsRequest = DomainOf<typeof faultRequest>;
-/** A request for a single fault; missing fields have their defaults. */
 export type FaultRequest = Omit<FaultsRequest, "profile" | "action"> & {
   readonly action: FaultEntry["action"];
 };
@@ -93,7 +92,6 @@ type OrNull<Shape extends Readonly<Record<string, z.ZodMiniType>>> = {
 
 function orNull<Shape extends Readonly<Record<string, z.ZodMiniType>>>(shape: Shape): OrNull<Shape> {
   const fields = Object.entries(shape).map(([name, field]) => [name, z.nullable(field)] as const);
-  // `null` is added to each field, as in the type.
   return Object.fromEntries(fields) as OrNull<Shape>;
 }
 

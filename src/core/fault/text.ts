@@ -2,14 +2,12 @@ import type { FaultEntry } from "./shapes.ts";
 import { durationText } from "../duration.ts";
 import { shortId } from "../text.ts";
 
-/** The parameter of an action as text; null if the action has none. */
 export function parameterText({ status, latencyMs, retryAfterS }: FaultEntry): string | null {
   if (status !== null) return String(status);
   if (latencyMs !== null) return durationText(latencyMs);
   return retryAfterS === null ? null : `${retryAfterS}s`;
 }
 
-/** The requests or deliveries to which a fault applies, with short ids; null if it applies to all. */
 export function matchText({ match, seed }: FaultEntry): string | null {
   const { method, path, eventType, eventId, endpointId, orderId, nth, probability } = match;
   const parts = [

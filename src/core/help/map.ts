@@ -1,5 +1,3 @@
-// The map of commands that `checkout help --json` prints. A new field needs a row here, and its value in
-// cli/help/map.ts; bin/docs/commands.ts makes the package's page of commands from the map.
 import * as z from "zod/mini";
 
 const OPTION_TYPES = [
@@ -71,13 +69,12 @@ export const commandMap = z.strictObject({
 });
 
 export type CommandMap = z.infer<typeof commandMap>;
-/** A command or a group of the map. `runs` is false for a group that does nothing without a subcommand. */
+/** `runs` is false for a group that does nothing without a subcommand. */
 export type MappedCommand = z.infer<typeof command>;
-/** An option of the map. `value` is the placeholder of its value, null for a switch; `default` is a text for people. */
+/** `value` is the placeholder of its value, null for a switch; `default` is a text for people. */
 export type MappedOption = z.infer<typeof option>;
 export type MappedVariable = z.infer<typeof variable>;
 
-/** The JSON Schema of the map: part of the package. */
 export function commandMapSchema(): Readonly<Record<string, unknown>> {
   return z.toJSONSchema(commandMap);
 }

@@ -1,4 +1,3 @@
-// The tools of `checkout mcp`. A new tool needs a row here, and its command line in cli/mcp/command-lines.ts.
 import * as z from "zod/mini";
 import { SIMULATED_OUTCOMES } from "../checkout/reserved-order-id.ts";
 import { PAYMENT_METHODS } from "../checkout/checkout.ts";
@@ -14,7 +13,6 @@ const seconds = z.optional(z.int().check(z.gte(1), z.lte(60)));
 
 const LISTS = ["orders", "sessions", "events", "deliveries", "requests", "faults", "endpoints"] as const;
 
-/** The tools: their arguments, and the result of each, with an example. `writes` needs --allow-write. */
 export const TOOLS = {
   status: {
     writes: false,
@@ -122,7 +120,6 @@ export function inputSchema(name: ToolName): Readonly<Record<string, unknown>> &
   return { ...schema, type: "object" };
 }
 
-/** Parses the arguments of a tool. A refusal names the expected and the received value of each wrong argument. */
 export function parseInput<Name extends ToolName>(
   name: Name,
   input: unknown,

@@ -4,7 +4,7 @@ import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { printableLiteral } from "../text.ts";
 
-/** An address that a server listens on in addition to loopback, in the form of `--listen`: `0.0.0.0`, `::1`. */
+/** In the form of `--listen`: `0.0.0.0`, `::1`. */
 export type ListenAddress = string;
 
 /** Accepts IPv6 also in brackets. Refuses names and other spellings with `invalid_parameter` (decision 79). */
@@ -17,7 +17,6 @@ export function parseListenAddress(text: string): Outcome<ListenAddress> {
   return refuseFact("listen_address", { received: printableLiteral(text) });
 }
 
-/** Whether an address is reachable only from this machine: 127.0.0.0/8 or ::1. */
 export function isLoopbackAddress(address: string): boolean {
   return isLoopback(hostOf(address));
 }
@@ -26,7 +25,7 @@ export function hostOf(address: string): string {
   return address.includes(":") ? `[${address}]` : address;
 }
 
-/** Every address that a server listens on. Loopback is always included, by itself or as part of all addresses. */
+/** Loopback is always included, by itself or as part of all addresses. */
 export function listenAddresses(
   moreAddresses: readonly ListenAddress[],
 ): readonly { readonly address: string; readonly isOptional: boolean }[] {

@@ -1,11 +1,7 @@
-// Faults between a request and its answer, as codes with values. Their sentences: core/explain/delivery-sentences.ts;
-// where the codes come from: web/failure.ts.
 import * as z from "zod/mini";
 import { lazyValue } from "../lazy.ts";
 
-/** Reasons why there is no connection, no TLS, or no complete answer. */
 export const CONNECTION_FAULTS = [
-  // No connection.
   "refused",
   "no_address",
   "no_route",
@@ -14,7 +10,6 @@ export const CONNECTION_FAULTS = [
   "too_many_files",
   // A library in this process answered instead of the network.
   "intercepted",
-  // No TLS.
   "tls_untrusted",
   "tls_wrong_name",
   "tls_expired",
@@ -26,11 +21,9 @@ export const CONNECTION_FAULTS = [
   "tls_closed",
   "tls_silent",
   "tls_failed",
-  // No answer.
   "silent",
   "closed",
   "expects_tls",
-  // No whole answer, or an answer that is not HTTP/1.
   "unfinished_head",
   "unfinished_body",
   "slow_body",
@@ -44,25 +37,20 @@ export const CONNECTION_FAULTS = [
 ] as const;
 export type ConnectionFault = (typeof CONNECTION_FAULTS)[number];
 
-/** Maximum length of a text among the facts, in code points; longer texts are cut. */
+/** In code points; longer texts are cut. */
 export const MAX_FACT_SIZE = 400;
 
-/** Facts about an attempt that its status or its error does not state. A fact that was not observed is missing. */
 export const attemptFacts = lazyValue(() => {
   const text = z.optional(z.string().check(z.maxLength(2 * MAX_FACT_SIZE + 1)));
   const count = z.optional(z.int().check(z.minimum(0)));
   return z.object({
     fault: z.optional(z.enum(CONNECTION_FAULTS)),
-    /** The error's own text. */
     message: text,
-    /** A loopback address of the other family that accepts connections on this port. */
     elsewhere: z.optional(z.enum(["127.0.0.1", "::1"])),
-    /** The status of an unfinished answer, the numbers of its bytes, and its beginning. */
     unfinishedStatus: count,
     receivedBytes: count,
     announcedBytes: count,
     beginning: text,
-    /** Headers of an answer: `Location`, `Content-Type` and `WWW-Authenticate`. */
     location: text,
     contentType: text,
     authenticate: text,

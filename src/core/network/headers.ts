@@ -6,7 +6,6 @@ export function parseRetryAfter(value: string | undefined, now: number): number 
   return Number.isNaN(date) ? 0 : Math.max(0, date - now);
 }
 
-/** The header lines of a list in which names and values alternate. */
 export function headerPairs(
   rawHeaders: readonly string[],
 ): readonly (readonly [name: string, value: string])[] {
@@ -15,7 +14,6 @@ export function headerPairs(
   );
 }
 
-/** The User-Agent of v1 requests that this program's commands send. */
 export const COMMAND_AGENT = "checkout-cli";
-/** The User-Agent of requests that a drill sends itself; they are not evidence about the merchant's programs. */
+/** A drill sends these requests itself; they are not evidence about the merchant's programs. */
 export const DRILL_AGENT = `${COMMAND_AGENT} drill`;

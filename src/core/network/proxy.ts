@@ -3,13 +3,11 @@ import { isLoopback } from "../loopback.ts";
 import { accept, type Outcome } from "../outcome.ts";
 
 type Proxy = {
-  /** The URL, with user name and password, if there are any. */
   readonly value: string;
-  /** The environment variable that names the proxy. */
   readonly source: string;
 };
 
-/** The variable that names an unusable proxy. Its value is not shown, because it may contain a password. */
+/** The variable's value is not shown, because it may contain a password. */
 type ProxyFault = { readonly variable: string };
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -31,13 +29,11 @@ export function proxyFor(address: string, env: Env): Outcome<Proxy | undefined, 
   return accept({ value: proxy, source: namedProxy.variable });
 }
 
-/** A proxy for display: without user name and password. */
 export function displayProxy(proxy: string): string {
   const { protocol, host } = new URL(proxy);
   return `${protocol}//${host}`;
 }
 
-/** The value of a variable, by its name in lower case, otherwise by its name in upper case. */
 function findProxyVariable(
   env: Env,
   name: string,
@@ -46,7 +42,6 @@ function findProxyVariable(
   return variable === undefined ? undefined : { variable, value: (env[variable] ?? "").trim() };
 }
 
-/** Parses a proxy; without a scheme it is http, as in curl. */
 function parseProxy(text: string): string | undefined {
   const fullUrl = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   const url = URL.canParse(fullUrl) ? new URL(fullUrl) : undefined;
@@ -80,7 +75,6 @@ function matchesHost(entry: string, host: string, port: string): boolean {
   return host === name || host.endsWith(`.${name}`);
 }
 
-/** Whether an address is in a range: a network with its prefix length, or a single address. */
 function isInRange(range: string, host: string): boolean {
   const [, network = "", bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(range) ?? [];
   const maxBits = isIP(network) === 4 ? 32 : 128;

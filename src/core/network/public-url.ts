@@ -15,7 +15,6 @@ export function parsePublicUrl(text: string): Outcome<string> {
   return accept(url.origin);
 }
 
-/** Parses like `parsePublicUrl`, except that `localhost` belongs to the portal and 127.0.0.1 to the payment pages. */
 export function parsePortalUrl(text: string): Outcome<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.hostname === "127.0.0.1" || url?.hostname === "[::1]")
@@ -23,13 +22,12 @@ export function parsePortalUrl(text: string): Outcome<string> {
       host: url.hostname,
       instead: url.origin.replace(url.hostname, "localhost"),
     });
-  // The rules for any other host are the same.
   const isLocal = url?.hostname === "localhost";
   const result = parsePublicUrl(isLocal ? text.replace(/localhost/i, "127.0.0.1") : text);
   return result.ok && isLocal ? accept(url.origin) : result;
 }
 
-/** The portal's origin; undefined if the portal and the payment pages would share a host name (decision 99). */
+/** Undefined if the portal and the payment pages would share a host name (decision 99). */
 export function portalOrigin(
   port: number,
   { publicUrl, portalUrl }: Readonly<Record<"publicUrl" | "portalUrl", string | undefined>>,
@@ -37,7 +35,7 @@ export function portalOrigin(
   return portalUrl ?? (publicUrl === undefined ? `http://localhost:${port}` : undefined);
 }
 
-/** The Host headers for a URL: with its port, and without it, because a proxy may drop the port (decision 79). */
+/** Also without the port, because a proxy may drop it (decision 79). */
 export function hostHeaders(url: string): readonly string[] {
   const { host, hostname } = new URL(url);
   return host === hostname ? [host] : [host, hostname];

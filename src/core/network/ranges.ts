@@ -1,5 +1,4 @@
-// The address ranges of both editions: a sandbox checks an address itself (`core/webhook/target.ts`); a hosted service
-// gives the same table to the network of its runtime (`hosted/dev/workerd-config.ts`).
+// A sandbox checks these ranges itself; a hosted service gives them to the network of its runtime.
 import ipaddr from "ipaddr.js";
 import { lazyValue } from "../lazy.ts";
 
@@ -41,7 +40,7 @@ export const FORBIDDEN_RANGES = [
   "ff00::/8", // multicast
 ] as const;
 
-/** Ranges of this machine and of private networks, to which a hosted service sends nothing by default. */
+/** A hosted service sends nothing to these ranges by default. */
 export const PRIVATE_RANGES = [
   "10.0.0.0/8",
   "100.64.0.0/10", // shared by a carrier
@@ -52,7 +51,7 @@ export const PRIVATE_RANGES = [
   "fc00::/7",
 ] as const;
 
-/** IPv4-mapped addresses. The network of the runtime compares them with IPv6 ranges only. */
+/** The network of the runtime compares IPv4-mapped addresses with IPv6 ranges only. */
 const IPV4_MAPPED_RANGE = "::ffff:0:0/96";
 
 type Range = ReturnType<typeof ipaddr.parseCIDR>;
@@ -61,7 +60,6 @@ type Range = ReturnType<typeof ipaddr.parseCIDR>;
 const forbiddenRanges = lazyValue(() => FORBIDDEN_RANGES.map(parseRange));
 const privateRanges = lazyValue(() => PRIVATE_RANGES.map(parseRange));
 
-/** Whether nothing is ever sent to an address, even if its name is allowed. */
 export function isForbiddenAddress(address: string): boolean {
   const parsedAddress = ipaddr.process(address);
   return parsedAddress.range() !== "loopback" && isIn(forbiddenRanges(), parsedAddress);
@@ -71,7 +69,7 @@ export function isPublicAddress(address: string): boolean {
   return !isForbiddenAddress(address) && !isIn(privateRanges(), ipaddr.process(address));
 }
 
-/** Ranges to which the network of a hosted service connects only if an address in them is allowed. */
+/** The network of a hosted service connects to these ranges only if an address in them is allowed. */
 export function deniedRanges(): readonly string[] {
   return [...FORBIDDEN_RANGES, ...PRIVATE_RANGES, IPV4_MAPPED_RANGE];
 }

@@ -1,11 +1,9 @@
-// Makes the secret path of the portal. sandbox/pages/portal/edge.ts removes it from requests and adds it to answers, so
-// that routes and pages use /portal/…, as test/portal/path.test.ts checks.
 import { createHmac } from "node:crypto";
 import { isSameSecret } from "../credential.ts";
 
 const KEY_BYTES = 16;
 
-/** A path with a 128-bit key in 22 characters (decision 99). `stateFolder`: undefined in memory. */
+/** A 128-bit key in 22 characters (decision 99). `stateFolder`: undefined in memory. */
 export function portalPath(masterKey: Uint8Array, stateFolder: string | undefined): string {
   const mac = createHmac("sha256", masterKey)
     .update(`portal path${stateFolder ?? ""}`)

@@ -7,10 +7,8 @@ import { printableLiteral } from "../text.ts";
 import type { Production, RecordedAction, SubjectAction } from "./shapes.ts";
 import type { Price } from "../checkout/shapes.ts";
 
-/** An action on a store, as the audit log stores it. */
 export type AdminAction = Omit<RecordedAction, "number"> & { readonly storeId: string };
 
-/** The state of a store before an action. */
 type StoreStatus = {
   readonly isActive: boolean;
   readonly capabilities: readonly Capability[];
@@ -22,7 +20,6 @@ export function productionOf(acts: readonly RecordedAction[]): Production {
   return acts.reduce<Production>(applyAction, { request: null, approval: null, gate: null });
 }
 
-/** Whether the production credential is approved and not revoked. */
 export function isApproved({ approval }: Production): boolean {
   return approval?.action === "approve_credential";
 }
@@ -31,7 +28,7 @@ export function isGateOpen({ gate }: Production): boolean {
   return gate?.action === "open_gate";
 }
 
-/** Whether the merchant's last request is still open: the gate was not closed and the credential not revoked since. */
+/** A request no longer counts once the gate was closed or the credential revoked. */
 export function isRequested({ request, approval, gate }: Production): boolean {
   if (request === null) return false;
   const answers = [approval, gate].filter((act) => act !== null && act.number > request.number);
@@ -51,7 +48,6 @@ export function decideAction(
   return fact === false ? accept(undefined) : refuseFact(fact, {});
 }
 
-/** Why an action on the whole store is refused; false if it is not. */
 const REFUSALS = {
   request_production: ({ production }) =>
     isGateOpen(production) ? "nothing_to_request" : isRequested(production) && "production_is_requested",
@@ -70,7 +66,6 @@ const REFUSALS = {
   (status: StoreStatus) => FactWithoutValues | false
 >;
 
-/** The field of `Production` that an action sets; other actions have no effect on production. */
 const AFFECTED_FIELDS: Readonly<Partial<Record<AdminAction["action"], keyof Production>>> = {
   request_production: "request",
   approve_credential: "approval",
@@ -105,7 +100,6 @@ function decideCapability(
     : accept(undefined);
 }
 
-/** The kind of a capability; undefined if no store can have it. */
 export function capabilityKindOf(name: string): Capability["kind"] | undefined {
   if (PAYMENT_METHODS.some((method) => method === name)) return "payment_method";
   return isCurrency(name) ? "currency" : undefined;

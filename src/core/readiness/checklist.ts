@@ -1,5 +1,3 @@
-// Decides whether an item passes. A new item needs its name and title in core/readiness/names.ts. The facts come from
-// sandbox/readiness/facts.ts, and for other services from core/readiness/other-service.ts.
 import { isLoopback } from "../loopback.ts";
 import { isApproved, isGateOpen } from "./admin-action.ts";
 import type { Capability } from "../checkout/checkout.ts";
@@ -26,7 +24,6 @@ import type {
 const REQUEST_COMMAND = "checkout production request";
 const APPROVE_COMMAND = "checkout admin approve-credential";
 
-/** The result of an item, in both languages. */
 type ItemFinding = Pick<ChecklistItem, "status" | "next"> & {
   readonly reason: Words;
   readonly evidence?: readonly BilingualEvidence[];
@@ -86,7 +83,6 @@ function gateItem({ production }: ReadinessFacts): ItemFinding {
   return { status: "fail", reason, evidence, next: request === null ? REQUEST_COMMAND : nextCommand };
 }
 
-/** The evidence of the actions; null actions are skipped. */
 function actionEvidence(...acts: readonly (RecordedAction | null)[]): BilingualEvidence[] {
   return acts
     .filter((act) => act !== null)
@@ -105,7 +101,6 @@ function storeItem({ storeId, isActive, stateSince, capabilities }: ReadinessFac
   return { evidence, ...judgeCapabilities(capabilities) };
 }
 
-/** The capabilities of each kind, active capabilities first. */
 function capabilityLines(capabilities: readonly Capability[]): Words[] {
   return CAPABILITY_KINDS.flatMap((kind) =>
     [true, false].flatMap((isActive) => {
@@ -220,7 +215,7 @@ function idempotencyItem(facts: ReadinessFacts): ItemFinding {
   };
 }
 
-/** An item that depends on its drills: the first failing proof decides, otherwise the first unknown proof. */
+/** The first failing proof decides, otherwise the first unknown proof. */
 function judgeByProofs(proofs: readonly Proof[], passedReason: Words): ItemFinding {
   const decisiveProof =
     proofs.find(({ status }) => status === "fail") ?? proofs.find(({ status }) => status === "unknown");

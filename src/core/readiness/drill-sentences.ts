@@ -19,7 +19,6 @@ export const EXPECTED_RESULTS = {
   ends_well: ["exit code 0 only after the order is known to exist", "确认订单已存在之后才以退出码 0 结束"],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
-/** Replaces the sandbox's names with a dialect's names, except names of letters only, which may be ordinary words. */
 function replaceNames(text: string, namesText: string): string {
   const sentNames = sentNamesIn(namesText);
   return text.replace(/[A-Za-z]+(?:[._-][A-Za-z]+)+/g, (name) => sentNames.get(name) ?? name);
@@ -69,7 +68,6 @@ export const STEP_RESULTS = {
   no_payment: ["the order has no payment", "订单没有支付"],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
-/** Why there was no answer, or no result of a command, by the code of the failure. */
 const FAILURES = {
   unreachable: "无法连接",
   timeout: "超时",
@@ -82,7 +80,6 @@ const FAILURES = {
 } as const;
 export type FailureCode = keyof typeof FAILURES;
 
-/** The failures with their own texts, and with the time that they took. */
 export const FAILURE_RESULTS: Readonly<Record<string, DrillSentence>> = Object.fromEntries(
   Object.entries(FAILURES).flatMap(([code, chinese]): (readonly [string, DrillSentence])[] => [
     [

@@ -11,13 +11,11 @@ const factOfTexts = z.strictObject({
   fact: drillText,
   values: z.array(drillText).check(z.maxLength(MAX_VALUES)),
 });
-/** A text of the shop, or a fact with values. */
 const stepValue = z.union([drillText, factOfTexts]);
 const factOfValues = z.strictObject({
   fact: drillText,
   values: z.array(stepValue).check(z.maxLength(MAX_VALUES)),
 });
-/** A text of a step: a fact with its values, which `wordsOf` renders, or a text of the shop or of an older version. */
 const stepText = z.union([drillText, factOfValues]);
 export type StepValue = DomainOf<typeof stepValue>;
 export type StepText = DomainOf<typeof stepText>;
@@ -29,18 +27,15 @@ export const drillStep = z.strictObject({
   got: stepText,
   /** After a failure, the likely mistake in the merchant's code; after a pass, a note or null. */
   cause: z.nullable(stepText),
-  /** The id of the step's event or request. */
   reference: z.nullable(drillText),
 });
-/** One step of a drill, with the expected and the received result. */
 export type DrillStep = DomainOf<typeof drillStep>;
 
-/** The verdict on a drill. `unknown`: the drill proves nothing, and is not recorded. */
+/** `unknown`: the drill proves nothing, and is not recorded. */
 export type DrillVerdict = "passed" | "failed" | "unknown";
 
 const shownStep = z.extend(drillStep, { expected: drillText, got: drillText, cause: z.nullable(drillText) });
 export type ShownStep = DomainOf<typeof shownStep>;
-/** The result of a drill, as the API shows it in English. */
 export const shownDrill = z.object({
   id: z.uuid(),
   kind: z.enum(DRILL_KINDS),
@@ -50,10 +45,8 @@ export const shownDrill = z.object({
   at: moment,
   steps: z.array(shownStep),
 });
-/** The result of a drill, as it is stored. */
 export type DrillFact = Omit<DomainOf<typeof shownDrill>, "steps"> & { readonly steps: readonly DrillStep[] };
 
-/** `since`: when the drill began, by the store's clock. */
 export const runningDrill = z.object({ id: z.uuid(), drill: z.enum(DRILL_KINDS), since: moment });
 export type RunningDrill = DomainOf<typeof runningDrill>;
 

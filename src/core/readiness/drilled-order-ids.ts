@@ -1,10 +1,8 @@
 import { MAX_ORDER_ID_LENGTH } from "../checkout/create-request.ts";
 import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
 
-/** Minimum number of digits in an order_id, so that two order_ids of one form differ. */
 const MIN_DIGITS = 8;
 
-/** A random order_id of the sample's form; undefined if the sample is reserved or the order_id would be too long. */
 export function orderIdLike(sampleId: string, random: Uint8Array): string | undefined {
   if (outcomeOfOrderId(sampleId) !== undefined) return undefined;
   const drawnId = sampleId.replaceAll(/[A-Za-z]*\d[A-Za-z\d]*/g, (token, offset: number) =>

@@ -1,6 +1,5 @@
 import type { Words } from "../language.ts";
 
-/** The titles of the launch checklist's items, in order (interface 6). */
 export const ITEM_TITLES = {
   production_credential: ["Production credential", "生产凭证"],
   store_active: ["Store and capabilities", "商店与支付能力"],
@@ -15,7 +14,6 @@ export const CHECKLIST_ITEMS = Object.keys(ITEM_TITLES) as readonly ItemName[];
 
 export const ITEM_COUNT_WORD = "six";
 
-/** The names of drills on the command line, by their kinds (decision 50). */
 export const DRILL_NAMES = {
   webhook: "webhooks",
   duplicates: "duplicates",
@@ -32,7 +30,6 @@ export const DRILL_KINDS = Object.keys(DRILL_NAMES) as readonly DrillKind[];
 export const LEASE_KINDS = ["duplicates", "explore", "key"] as const;
 export type LeaseKind = (typeof LEASE_KINDS)[number];
 
-/** Actions of an administrator on a store (decision 49). */
 export const ADMINISTRATOR_ACTIONS = [
   "approve_credential",
   "revoke_credential",
@@ -47,5 +44,5 @@ export const ADMINISTRATOR_ACTIONS = [
 ] as const;
 export type AdministratorAction = (typeof ADMINISTRATOR_ACTIONS)[number];
 
-/** Maximum length of a note, in code points. */
+/** In code points. */
 export const MAX_NOTE_LENGTH = 500;

@@ -6,11 +6,10 @@ import type { Checklist, ChecklistItem, Evidence } from "./shapes.ts";
 type ItemFinding = Omit<ChecklistItem, "name">;
 
 const PORTAL_HINT = "look in the merchant portal of that service";
-/** Decisions whose verdicts are evidence for an item: repeated keys, and the fields of a created order. */
 const IDEMPOTENCY_DECISION = 5;
 const CREATE_DECISION = 20;
 
-/** Judges a service by its calibration record. Facts that v1 does not show are `unknown`, such as the gate's state. */
+/** Facts that v1 does not show, such as the gate's state, are `unknown`. */
 export function judgeService(record: Calibration | undefined, calibrateCommand: string): Checklist {
   const createUnknownFinding = (title: string, next = calibrateCommand): ItemFinding => ({
     status: "unknown",

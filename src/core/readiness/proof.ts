@@ -1,4 +1,3 @@
-// Decides what a drill proves, and for how long. Items that need the proof: core/readiness/checklist.ts.
 import { toIso } from "../clock.ts";
 import { wordsOf } from "./drills/said.ts";
 import type { Words } from "../language.ts";
@@ -7,20 +6,16 @@ import { READINESS_SENTENCES as TEXTS } from "./sentences.ts";
 import type { DrillFact, DrillStep } from "./drill-shapes.ts";
 import type { ReadinessFacts, BilingualEvidence, Waiver } from "./shapes.ts";
 
-/** The result of a drill that an item needs. `unknown`: there is no valid evidence for a pass or a failure. */
+/** `unknown`: there is no valid evidence for a pass or a failure. */
 export type Proof = {
   readonly status: "pass" | "fail" | "unknown";
-  /** Why no valid pass of the drill counts; undefined if one does. */
   readonly reason: Words | undefined;
   readonly evidence: readonly BilingualEvidence[];
-  /** The risks of a pass, for example of a waiver. */
   readonly risks: readonly Words[];
 };
 
-/** A claim that a drill proves: the kind of drill, and the latest drill of this kind. */
 type Claim = {
   readonly kind: DrillKind;
-  /** The drill in words: `the idempotency drill`. */
   readonly title: Words;
   /** The subject that a drill of the current state would have; null if every drill of the kind counts. */
   readonly subject: string | null;
@@ -29,10 +24,10 @@ type Claim = {
   readonly drill: DrillFact | null;
 };
 
-/** How long evidence and waivers are valid by the store's clock, in milliseconds: 7 days. */
+/** Holds for waivers too; by the store's clock. */
 export const EVIDENCE_VALIDITY_MS = 7 * 24 * 3_600_000;
 
-/** A valid pass counts; otherwise a waiver counts, as a risk, unless the last drill failed after the waiver. */
+/** A waiver counts as a risk, unless the last drill failed after the waiver. */
 export function proofOf(claim: Claim, { waivers, now }: Pick<ReadinessFacts, "waivers" | "now">): Proof {
   const { kind, title, drill } = claim;
   const evidence = drill === null ? [] : drillEvidence(title, drill);
@@ -48,7 +43,7 @@ export function proofOf(claim: Claim, { waivers, now }: Pick<ReadinessFacts, "wa
   return { ...commonFields, status: "fail", reason: TEXTS.failed(title, failureOf(drill)) };
 }
 
-/** Why a drill no longer counts; undefined if it counts. A failure stays valid when the clock is set back. */
+/** Undefined if the drill counts. A failure stays valid when the clock is set back. */
 function invalidReason({ subject, change }: Claim, drill: DrillFact, now: number): Words | undefined {
   if (subject !== null && drill.subject !== subject) return change;
   return !drill.passed && drill.at > now ? undefined : staleReason(drill, now);
@@ -64,7 +59,6 @@ function riskOf({ drill, reason, at }: Waiver): Words {
   return TEXTS.waivedUntil(DRILL_NAMES[drill], toIso(at + EVIDENCE_VALIDITY_MS), reason);
 }
 
-/** Maximum number of failed steps in the evidence; the drill itself contains all of them. */
 const MAX_STEPS_SHOWN = 5;
 
 export function evidenceOf(
@@ -75,7 +69,6 @@ export function evidenceOf(
   return { what: title, reference, at };
 }
 
-/** A drill as evidence, with its first failed steps. */
 function drillEvidence(title: Words, { id, passed, steps, at }: DrillFact): BilingualEvidence[] {
   const failedSteps = steps.filter((step) => !step.passed);
   const hiddenCount = failedSteps.length - MAX_STEPS_SHOWN;

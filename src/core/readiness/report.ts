@@ -8,16 +8,13 @@ import { READINESS_SENTENCES } from "./sentences.ts";
 import { countNotJudged, type Checklist, type Evidence, type JudgedChecklist } from "./shapes.ts";
 
 export type ChecklistReport = Checklist & {
-  /** `sandbox`: judged by all facts. `service`: judged by the calibration record. */
   readonly source: "sandbox" | "service";
-  /** The service's base URL. */
   readonly service: string;
   /** Null for a service, which does not reveal its store. */
   readonly storeId: string | null;
   /** Milliseconds; by the store's clock for a sandbox, by this machine's clock for a service. */
   readonly judgedAt: number;
   readonly exploration?: JudgedChecklist["exploration"];
-  /** The calibration record of the project, and its age in milliseconds; null if there is none. */
   readonly calibration: { readonly record: Calibration; readonly ageMs: number } | null;
 };
 
@@ -53,7 +50,6 @@ export function reportJson({ calibration, exploration = null, ...report }: Check
   };
 }
 
-/** The project's calibration in one line: its service, its age and its verdicts, with the contradicted decisions. */
 export function calibrationLine({ calibration }: ChecklistReport): string | undefined {
   if (calibration === null) return undefined;
   const { record, ageMs } = calibration;
@@ -65,7 +61,6 @@ export function calibrationLine({ calibration }: ChecklistReport): string | unde
   return `Calibrated with ${record.service}, ${spanText(ageMs, english)} ago: ${confirmed.length} confirmed, ${contradicted.length} contradicted${contradictedText}, ${unobservedDecisions.length} not observed`;
 }
 
-/** The last exploration in one line: its schedules, its findings and its age. */
 export function explorationLine({ exploration = null, judgedAt }: ChecklistReport): string | undefined {
   if (exploration === null) return undefined;
   const age = spanText(Math.max(0, judgedAt - exploration.at), english);
@@ -77,7 +72,6 @@ function evidenceJson({ at, ...fields }: Evidence) {
   return { ...fields, at: at === null ? null : toIso(at) };
 }
 
-/** The verdict, the number of passed items and the number of risks, in one line. */
 export function verdictLine({ verdict, items }: Checklist): string {
   const passedCount = items.filter(({ status }) => status === "pass").length;
   const riskCount = items.flatMap(({ assumptions }) => assumptions).length;
@@ -89,7 +83,6 @@ export function verdictLine({ verdict, items }: Checklist): string {
   return `${english(READINESS_SENTENCES.verdict[verdict])}${countText}${risksText}`;
 }
 
-/** A piece of evidence as one line: name, id, time. */
 export function evidenceLine({ what, reference, at }: Evidence): string {
   const details = [reference, at === null ? null : toIso(at)].filter((detail) => detail !== null);
   return details.length === 0 ? what : `${what} (${details.join(", ")})`;
@@ -97,7 +90,6 @@ export function evidenceLine({ what, reference, at }: Evidence): string {
 
 export type RiskTolerance = { readonly allowRisks: boolean };
 
-/** Whether a store may go live by its checklist, so that the command exits with 0. */
 export function isReady({ verdict }: Pick<Checklist, "verdict">, { allowRisks }: RiskTolerance): boolean {
   return verdict === "ready" || (allowRisks && verdict === "ready_with_risks");
 }

@@ -1,6 +1,5 @@
 import type { Words } from "../language.ts";
 
-/** The checklist's texts for reasons, evidence and risks, one row for each fact. */
 export const READINESS_SENTENCES = {
   verdict: {
     ready: ["Ready", "已就绪"],

@@ -7,28 +7,22 @@ import type { EndpointEntry } from "../webhook/shapes.ts";
 import { runningDrill, type DrillFact } from "./drill-shapes.ts";
 import { ADMINISTRATOR_ACTIONS, CHECKLIST_ITEMS, DRILL_KINDS, MAX_NOTE_LENGTH } from "./names.ts";
 
-/** The note that the user adds to an action or a waiver. */
 export const note = nonEmptyText(MAX_NOTE_LENGTH);
 export const recordedAction = z.object({
-  /** The number of the action in the audit log. */
   number: wholeNumber(1),
   at: moment,
   actor: z.enum(["merchant", "administrator"]),
   action: z.enum([...ADMINISTRATOR_ACTIONS, "request_production"]),
-  /** The capability (`wechat_pay`, `EUR`) or the price; null for actions without one. */
   subject: z.nullable(z.string()),
   note: z.nullable(z.string()),
 });
-/** One entry of a store's audit log. */
 export type RecordedAction = DomainOf<typeof recordedAction>;
 
-/** The state of production: the last action of each kind; null if there was none. */
+/** The last action of each kind; null if there was none. */
 export type Production = {
-  /** The merchant's last request. */
   readonly request: RecordedAction | null;
-  /** The last `approve_credential` or `revoke_credential`. */
   readonly approval: RecordedAction | null;
-  /** The last `open_gate`, or the action that closed the gate: `close_gate` or `revoke_credential`. */
+  /** The last `open_gate`, `close_gate` or `revoke_credential`; the last two close the gate. */
   readonly gate: RecordedAction | null;
 };
 
@@ -38,24 +32,21 @@ export const capability = z.object({
   active: z.boolean(),
 });
 
-/** A create whose key was used before. */
 export type KeyUseFact = { readonly key: string; readonly requestId: string; readonly at: number };
 
 export const waiver = z.object({ drill: z.enum(DRILL_KINDS), reason: note, at: moment });
 /** The merchant's statement that a drill is not needed for now, with the reason. */
 export type Waiver = DomainOf<typeof waiver>;
 
-/** An endpoint, with the facts that the checklist needs. */
 export type EndpointFact = Pick<
   EndpointEntry,
   "id" | "kind" | "url" | "state" | "reason" | "cause" | "pausedBy"
 > & {
-  /** The subject that a drill of the current state would have. */
   readonly subject: string;
   readonly drill: DrillFact | null;
 };
 
-/** All facts that decide readiness. Times are milliseconds by the store's clock. */
+/** Times are milliseconds by the store's clock. */
 export type ReadinessFacts = {
   readonly storeId: string;
   readonly now: number;
@@ -73,13 +64,11 @@ export type ReadinessFacts = {
   };
   readonly duplicatesDrill: DrillFact | null;
   readonly browserReturnDrill: DrillFact | null;
-  /** The last waiver of each drill; a waiver is valid for 7 days. */
   readonly waivers: readonly Waiver[];
 };
 
 const evidence = z.object({
   what: z.string(),
-  /** The id of the evidence, if it has one. */
   reference: z.nullable(z.string()),
   /** By the store's clock; null if unknown. */
   at: z.nullable(moment),
@@ -89,18 +78,15 @@ export type BilingualEvidence = Omit<Evidence, "what"> & { readonly what: Words 
 
 const checklistItem = z.object({
   name: z.enum(CHECKLIST_ITEMS),
-  /** `unknown`: there is no valid evidence for or against the item. */
   status: z.enum(["pass", "fail", "unknown"]),
   reason: z.string(),
   evidence: z.array(evidence),
   /** Risks of a pass; empty for other items. */
   assumptions: z.array(z.string()),
-  /** The complete next command. */
   next: z.string(),
 });
 export type ChecklistItem = DomainOf<typeof checklistItem>;
 
-/** Limits of a stored exploration: its places, the actions at a place, and the lengths of their names. */
 const MAX_PLACES = 200;
 const MAX_ACTIONS = 50;
 const MAX_PLACE_LENGTH = 300;
@@ -126,7 +112,6 @@ export const explorationShape = {
 export const exploration = z.object({ ...explorationShape, at: moment });
 export type Exploration = DomainOf<typeof exploration>;
 
-/** The number of single faults without a verdict. */
 export function countNotJudged(places: readonly Pick<PlaceResults, "notJudged">[]): number {
   return places.reduce((sum, { notJudged }) => sum + notJudged.length, 0);
 }
@@ -139,13 +124,11 @@ export const checklist = z.object({
   /** `ready_with_risks`: all items pass, and at least one has a risk. */
   verdict: z.enum(["ready", "ready_with_risks", "not_ready"]),
   items: z.array(checklistItem),
-  /** The drills that run now. */
   underway: z.array(runningDrill),
 });
 export type JudgedChecklist = DomainOf<typeof checklist>;
 export type Checklist = Pick<JudgedChecklist, "verdict" | "items">;
 
-/** Actions on one capability or price. */
 const SUBJECT_ACTIONS = ["enable_capability", "disable_capability", "approve_price", "revoke_price"] as const;
 export type SubjectAction = (typeof SUBJECT_ACTIONS)[number];
 type StoreAction = Exclude<(typeof ADMINISTRATOR_ACTIONS)[number], SubjectAction>;

@@ -1,5 +1,3 @@
-// Refusals about orders, sessions, prices, capabilities and production, outside v1. Their form: core/refusals.ts.
-
 export const REFUSALS_OF_CHECKOUTS = {
   state_conflict: {
     still_payable: [

@@ -1,12 +1,8 @@
-// Parts of sentences, which are facts too: values in refusals, or whole texts in pages and answers.
-// Their form: core/fact.ts.
-
 const FOREIGN_STORE = [
   "came with a snapshot of another sandbox; to deliver its events: checkout snapshots restore <name> --trust --adopt, or checkout sandbox start --adopt",
   "来自另一个沙箱的快照；要推送其事件：checkout snapshots restore <name> --trust --adopt，或 checkout sandbox start --adopt",
 ] as const;
 
-/** Why nothing is delivered (decisions 71, 95). */
 export const HOLDS = {
   other_folder: [
     "this state belongs to {folder}; to adopt it in this folder: {start} --adopt",
@@ -21,7 +17,6 @@ export const HOLDS = {
   foreign_stores: [`each of {count} stores ${FOREIGN_STORE[0]}`, `{count} 个商店均${FOREIGN_STORE[1]}`],
 } as const;
 
-/** Why an endpoint is paused or disabled (decision 13). The first five names are stored. */
 export const ENDPOINT_REASONS = {
   switched_off: ["it was switched off", "已手动停用"],
   removed: ["it was removed", "已移除"],
@@ -35,7 +30,6 @@ export const ENDPOINT_REASONS = {
   ],
 } as const;
 
-/** The rules of a return address: the words after "must". */
 const RETURN_RULES = {
   no_space: ["contain no space, line break or control character", "不得含空格、换行或控制字符"],
   plain_ascii: [
@@ -144,7 +138,6 @@ export const PARTS = {
     "a whole number from 1 to {most}, in minor units: {currency} has no decimals",
     " 1 到 {most} 的整数，以最小货币单位计：{currency} 没有小数",
   ],
-  // Mismatches with a request's schema; the English text comes from zod.
   issue_type: ["{said}", "类型应为 {expected}"],
   issue_value: ["{said}", "应为 {values}"],
   issue_too_small: ["{said}", "不得小于 {least}{unit}"],

@@ -1,5 +1,3 @@
-// Refusals about stores, faults, snapshots, drills, clocks, pages and processes. Their form: core/refusals.ts.
-
 const CONTROL_TOKEN_TEXT =
   "the control API requires Authorization: Bearer <token>, with the control token in .checkout/run.json, or for actions of the administrator the admin token in .checkout/admin.json; a token of a store may have expired or been revoked";
 

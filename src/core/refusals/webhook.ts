@@ -1,5 +1,3 @@
-// Refusals about endpoints, events, deliveries and their addresses. Their form: core/refusals.ts.
-
 export const WEBHOOK_REFUSALS = {
   invalid_parameter: {
     not_event_type: [

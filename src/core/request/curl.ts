@@ -3,7 +3,6 @@ import { printfOf, quoteToCopy } from "../shell/quote.ts";
 
 type RequestToRepeat = {
   readonly method: string;
-  /** The path with the version, which is part of the base URL: `/v1/orders`. */
   readonly path: string;
   /** Names and values, alternating. */
   readonly headers: readonly string[];
@@ -16,7 +15,10 @@ const OMITTED_HEADERS =
 const CREDENTIAL_HEADER = /^(authorization|proxy-authorization|cookie)$/i;
 const PLAIN_PATH = /^[\w\-./%~]*$/;
 
-/** A command line for sh, dash, bash, zsh and fish (decision 57). Undefined if it cannot hold the path or a header. */
+/**
+ * The command line works in sh, dash, bash, zsh and fish (decision 57). Undefined if no such line can
+ * contain the path or a header.
+ */
 export function curlOf({ method, path, headers, body }: RequestToRepeat): string | undefined {
   const relativePath = path.replace(/^\/v1(?=\/|$)/, "");
   const methodOption = method === (body === "" ? "GET" : "POST") ? [] : ["-X", quoteToCopy(method)];

@@ -1,5 +1,3 @@
-// The content of the request log. Redaction of all stored texts: core/request/redaction.ts. Writing the log:
-// sandbox/runtime/request-log.ts; finding the requests of an order: store/request/order-index.ts.
 import { parseJson } from "../json.ts";
 import { headerPairs } from "../network/headers.ts";
 import type { RefusalFact } from "../outcome.ts";
@@ -7,14 +5,12 @@ import { codePointLength, cutText, redactSecrets } from "../text.ts";
 import { isSecretHeader, redactHeader } from "./redaction.ts";
 import type { RefusedEntry, RequestEntry } from "./shapes.ts";
 
-/** A v1 request and its answer, as the request log stores them: with secrets redacted (decision 86). */
+/** Secrets are redacted (decision 86). */
 export type LoggedRequest = Omit<RequestEntry, "message" | "fact" | "byDrill" | "realAt"> & {
   readonly byDrill?: true | undefined;
-  /** The number of the request in its store, from 1. */
   readonly position: number;
   /** The moment of `at` (real time) by the store's clock. */
   readonly storeAt: number;
-  /** Further fields of a refused request; null for other requests. */
   readonly refused: RefusedRequest | null;
 };
 
@@ -22,31 +18,23 @@ export type LoggedRequest = Omit<RequestEntry, "message" | "fact" | "byDrill" | 
 export type FoundRequest = LoggedRequest & { readonly replays: readonly LoggedRequest[] };
 
 export type RefusedRequest = RefusedEntry & {
-  /** The id of the checkout that the request conflicts with. */
   readonly met?: string | undefined;
-  /** The reason as a fact; null if the code says all of it, undefined if an older version stored only the message. */
+  /** Null if the code says all of it, undefined if an older version stored only the message. */
   readonly told?: RefusalFact | null | undefined;
 };
 
-/** A filter of requests; null matches everything. */
 export type RequestFilter = {
-  /** The lowest and the highest status. */
   readonly statuses: readonly [number, number] | null;
   readonly method: string | null;
   readonly path: string | null;
   readonly orderId: string | null;
-  /** Whether to omit requests that a drill sent itself. */
   readonly omitsDrills: boolean;
-  /** Selects the first requests after this position; null: the newest requests. */
   readonly after: number | null;
-  /** Only requests from this moment on, in milliseconds by the store's clock. */
   readonly from: number | null;
   readonly limit: number;
 };
 
-/** Default number of requests kept for each store. */
 export const DEFAULT_KEPT_REQUESTS = 10_000;
-/** Maximum number of requests that can be kept for each store. */
 export const MAX_KEPT_REQUESTS = 1_000_000;
 
 const MAX_ORDER_ID_CODE_POINTS = 64;
@@ -54,7 +42,6 @@ const MAX_BODY_CODE_POINTS = 4096;
 const MAX_HEADER_CODE_POINTS = 512;
 const MAX_HEADERS = 64;
 
-/** Whether a request passes the filter; position and limit are ignored. */
 export function matchesFilter(filter: RequestFilter, request: LoggedRequest): boolean {
   const [lowestStatus, highestStatus] = filter.statuses ?? [0, 999];
   return (
@@ -78,13 +65,12 @@ export function selectOriginal(requests: readonly LoggedRequest[]): FoundRequest
   return request && { ...request, replays };
 }
 
-/** Whether a request was answered with the stored bytes of its key. */
 export function isReplay({ status, decisions }: Pick<LoggedRequest, "status" | "decisions">): boolean {
   return (status === 201 || status === 200) && decisions.includes(REPLAY_DECISION);
 }
 const REPLAY_DECISION = 5;
 
-/** Headers, cut to a maximum length: secret headers without their values, all others through `redact`. */
+/** Headers are cut to a maximum length; secret headers lose their values. */
 export function redactHeaders(
   rawHeaders: readonly string[],
   redact: (text: string) => string,
@@ -95,19 +81,16 @@ export function redactHeaders(
   });
 }
 
-/** The value of a stored header, by its name in lower case; undefined if it was not sent. */
 export function findHeader(headers: readonly string[], name: string): string | undefined {
   return headerPairs(headers).find(([header]) => header.toLowerCase() === name)?.[1];
 }
 
-/** A body through `redact`: as sent, or with escapes resolved if they hide something from `redact`. */
 export function redactBody(body: string, redact: (text: string) => string): string {
   const plainBody = unescapeJson(body);
   const redactedBody = redact(plainBody);
   return redactedBody === plainBody ? redact(body) : redactedBody;
 }
 
-/** Resolves escapes of ASCII, full-width digits, and the spaces and dashes that `redactStored` knows. */
 function unescapeJson(json: string): string {
   if (!json.includes("\\")) return json;
   return json.replace(ESCAPE_PATTERN, (escape, hex?: string) => {
@@ -123,7 +106,7 @@ export function cutBody(body: string): string {
   return cutText(body, MAX_BODY_CODE_POINTS);
 }
 
-/** The `order_id` in a body, even an invalid one; null if there is none, or if it is too long to store. */
+/** Also finds an invalid order_id; null if there is none, or if it is too long to store. */
 export function orderIdIn(body: string): string | null {
   const [, quotedId] = /"order_id"\s*:\s*"((?:[^"\\]|\\.)+)"/.exec(body) ?? [];
   if (quotedId === undefined) return null;

@@ -4,16 +4,14 @@ import { refuseFact } from "../refusals.ts";
 /** The rule of a token bucket: requests per second, and the burst after a pause (decision 17). */
 export type RateLimit = { readonly perSecond: number; readonly burst: number };
 
-/** The state of one bucket: tokens left at a moment in milliseconds. */
 export type Bucket = { readonly tokens: number; readonly at: number };
 
-/** The default limit, too high for a test suite to reach by accident (decision 17). */
+/** Too high for a test suite to reach by accident (decision 17). */
 export const DEFAULT_RATE_LIMIT: RateLimit = { perSecond: 1000, burst: 2000 };
 
 export const BUCKET_OWNER_TEXT = ["API key", "API 密钥"] as const;
 export const [BUCKET_OWNER] = BUCKET_OWNER_TEXT;
 
-/** A limit as the user writes it: `5/s` or `off`. */
 export function rateLimitText(limit: RateLimit | "off"): string {
   return limit === "off" ? "off" : `${limit.perSecond}/s`;
 }

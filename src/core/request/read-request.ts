@@ -4,7 +4,7 @@ import { isRecord, parseJson } from "../json.ts";
 import { isUuid } from "../text.ts";
 import type { LoggedRequest, RefusedRequest } from "./logged-request.ts";
 
-/** Parses a line of the request log; undefined for any other text, because other programs can write to the file. */
+/** Undefined for a text that is not a request, because other programs can write to the file. */
 export function parseRequestLine(text: string): LoggedRequest | undefined {
   const value = parseJson(text);
   return isRequest(value) ? value : undefined;

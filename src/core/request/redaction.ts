@@ -1,16 +1,12 @@
 import { redactKey } from "../credential.ts";
 import { redactSecrets, UUID_SOURCE } from "../text.ts";
 
-/** Words in a header name that mark the value as a secret, regardless of its form. */
 const SECRET_WORD = /key|token|secret|auth|password|signature|cookie/i;
-/** Headers of this interface whose names contain such a word although they are not secret. */
 const PUBLIC_HEADER = /^(idempotency-key|checkout-signature)$/i;
-/** Headers whose value begins with a scheme, which is not secret. */
 const CREDENTIAL_HEADER = /^(proxy-)?authorization$/i;
 const SCHEME_PATTERN =
   /^(basic|bearer|digest|negotiate|ntlm|oauth|token|apikey|hmac|dpop|jwt|aws4-hmac-sha256)(?= )/i;
 
-/** Whether the name of a header marks its value as a secret (decision 86). */
 export function isSecretHeader(name: string): boolean {
   return SECRET_WORD.test(name) && !PUBLIC_HEADER.test(name);
 }
@@ -20,12 +16,10 @@ const SECRET_FIELD = /"\w*(?:key|token|secret|password)"\s*:\s*"([^"]+)/gi;
 const WITHHELD_FIELD =
   /(?:^|_)(?:api_key|secret|secrets|token|tokens|portal|portal_url|sign_in|sign_in_url|env|password)$/i;
 
-/** Whether the name of an environment variable marks its value as a secret; the path of a file is not a secret. */
 export function isSecretVariable(name: string): boolean {
   return SECRET_VARIABLE.test(name) && !/_FILE$/i.test(name);
 }
 
-/** The values of the fields of a state file whose names mark a secret, even if the file is truncated. */
 export function secretValuesIn(text: string): readonly string[] {
   return Array.from(text.matchAll(SECRET_FIELD), ([, value = ""]) => value);
 }
@@ -35,7 +29,7 @@ export function isWithheldField(name: string): boolean {
   return WITHHELD_FIELD.test(name);
 }
 
-/** The value of a secret header for storage: only the scheme of a credential, if the scheme is known. */
+/** Keeps only the scheme of a credential, if the scheme is known. */
 export function redactHeader(name: string, value: string): string {
   const [scheme] = (CREDENTIAL_HEADER.test(name) ? SCHEME_PATTERN.exec(value) : null) ?? [];
   return scheme === undefined ? "…" : `${scheme} …`;
@@ -67,9 +61,8 @@ const UUIDS = new RegExp(`(?<![0-9a-f])(${UUID_SOURCE})(?![0-9a-f])`, "i");
 const HEX_WORD = /^(?=.*[a-f])[0-9a-f]+$/i;
 
 /**
- * Text for storage: without secrets (`redactSecrets`), and with only the last four digits of card numbers (decision
- * 86). A card number has 13 to 19 digits in groups, an issuer's first digits and a valid check digit. A number in
- * `orderId` stays unchanged, because it identifies an order.
+ * Secrets are removed, and card numbers keep only their last four digits (decision 86). A number in `orderId`
+ * stays unchanged, because it identifies an order.
  */
 export function redactStored(text: string, orderId?: string | null): string {
   const safeText = redactSecrets(text);
@@ -92,7 +85,7 @@ function mayContainCard(text: string): boolean {
   return text.includes("%");
 }
 
-/** Whether a UTF-16 unit may be a digit or a gap: exact for ASCII, true for all other characters. NaN is neither. */
+/** Exact for ASCII; true for all other characters. */
 function mayBeInNumber(unit: number): boolean {
   return (
     (unit >= 0x30 && unit <= 0x39) ||
@@ -104,7 +97,6 @@ function mayBeInNumber(unit: number): boolean {
   );
 }
 
-/** Text without the card numbers for which `shouldHide` returns true. */
 function hideCardNumbers(text: string, shouldHide: (card: string) => unknown): string {
   const parts = text.split(UUIDS);
   return parts
@@ -124,7 +116,6 @@ function hideCardNumbers(text: string, shouldHide: (card: string) => unknown): s
     .join("");
 }
 
-/** Number of characters of surrounding text that are examined to decide whether a number is a card number. */
 const MAX_CONTEXT_LENGTH = 128;
 
 type SurroundingText = { readonly before: string; readonly after: string };
@@ -144,7 +135,6 @@ function hideCards(run: string, context: SurroundingText, shouldHide: (card: str
   return shownText;
 }
 
-/** The index of the last group in the longest card number that begins at a group; undefined if there is none. */
 function endOfCard(
   parts: readonly string[],
   firstIndex: number,
@@ -160,7 +150,7 @@ function endOfCard(
   return endIndex;
 }
 
-/** Whether a group is part of a hexadecimal word, a decimal fraction or an amount: only the first or last can be. */
+/** Only the first or last group of a number can be part of another text. */
 function isPartOfOtherText(
   parts: readonly string[],
   index: number,
@@ -183,7 +173,6 @@ function isCard(digits: string): boolean {
   );
 }
 
-/** The Luhn algorithm (ISO/IEC 7812-1, annex B). */
 function isLuhnValid(digits: string): boolean {
   let sum = 0;
   for (let index = 0; index < digits.length; index += 1) {

@@ -5,7 +5,7 @@ import { moment, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
 
 export const requestEntry = z.object({
-  /** The id that the caller received; a replay contains the id of the first answer. */
+  /** A replay contains the id of the first answer. */
   requestId: z.string(),
   /** The time of arrival by the store's clock. */
   at: moment,
@@ -14,7 +14,6 @@ export const requestEntry = z.object({
   method: z.string(),
   path: z.string(),
   status: z.int(),
-  /** The code of the refusal; null if the request was not refused. */
   code: z.nullable(z.enum(ERROR_CODES)),
   /** The message of the refusal; null if the request was not refused. */
   message: z.nullable(z.string()),
@@ -30,7 +29,6 @@ export const requestEntry = z.object({
   /** Whether a drill sent the request itself: then it is not evidence about the merchant's programs. */
   byDrill: z.boolean(),
 });
-/** A v1 request and its answer, in the control API. */
 export type RequestEntry = DomainOf<typeof requestEntry>;
 
 export const refusedEntry = z.object({
@@ -39,7 +37,6 @@ export const refusedEntry = z.object({
   headers: z.array(z.string()),
   body: z.string(),
 });
-/** The refused request and the reason. */
 export type RefusedEntry = DomainOf<typeof refusedEntry>;
 
 nameSchemas({ LoggedRequest: requestEntry });

@@ -1,4 +1,3 @@
-/** The JSON Schema of a text that `parseStatuses` accepts. */
 export const STATUSES_SCHEMA = { pattern: "^(?:0|[1-5](?:\\d\\d|[xX][xX]))$" };
 
 /** The lowest and highest status of `404`, `4xx`, or `0` for no answer; undefined for any other text. */

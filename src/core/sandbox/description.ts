@@ -10,16 +10,11 @@ export const sandboxDescription = z.object({
   portalUrl: z.nullable(z.string()),
   checkoutOrigin: z.string(),
   merchantId: z.uuid(),
-  /** The first store. */
   storeId: z.uuid(),
   storeName: z.string(),
-  /** The signing secret of the first store. */
   signingSecret: z.string(),
-  /** The number of the store's endpoints that sign with their own secret after a rotation. */
   ownSecrets: z.optional(z.int()),
-  /** The last four characters of the store's revoked API keys. */
   revokedKeyEnds: z.optional(z.array(z.string())),
-  /** The state folder; null for a sandbox in memory. */
   dataDir: z.nullable(z.string()),
   ephemeral: z.boolean(),
   /** Changes with each start in memory, each reset and each restore (decision 96). */
@@ -31,19 +26,17 @@ export const sandboxDescription = z.object({
   logFile: z.nullable(z.string()),
   /** Why all or some stores deliver nothing (decisions 71, 95); null if no store is held. */
   heldBack: z.nullable(z.string()),
-  /** `heldBack` as a fact. */
   hold: z.nullable(hold),
   /** The number of faults, in all stores, that can still be applied (decision 94). */
   activeFaults: wholeNumber(0),
   settings: z.extend(servedSettings, { logFormat: z.enum(["text", "json"]), quiet: z.boolean() }),
 });
-/** A sandbox's description of itself, without its API key, which is shown only once (decision 15). */
+/** The API key is shown only once, and not here (decision 15). */
 export type SandboxDescription = DomainOf<typeof sandboxDescription>;
 
 const { baseUrl, portalUrl, checkoutOrigin, merchantId, storeId, storeName, signingSecret } =
   sandboxDescription.shape;
 const { dataDir, ephemeral, pid, version } = sandboxDescription.shape;
-/** The ready line of a sandbox, and of a hosted service. */
 export const readyMessage = z.object({
   event: z.literal("ready"),
   baseUrl,
@@ -57,7 +50,6 @@ export const readyMessage = z.object({
   controlToken: z.string(),
   dataDir,
   ephemeral,
-  /** Whether the sandbox was already running, so that this start did nothing. */
   alreadyRunning: z.boolean(),
   /** A link to the portal that works once; null if there is no portal. */
   signInUrl: z.nullable(z.string()),
@@ -65,7 +57,6 @@ export const readyMessage = z.object({
   version,
 });
 
-/** The part of the description about the serving process; the other part is in the database of the sandbox. */
 export type ProcessDescription = Pick<
   SandboxDescription,
   | "baseUrl"
@@ -80,7 +71,6 @@ export type ProcessDescription = Pick<
   | "settings"
 >;
 
-/** Parses a description without loading the table of all operations. */
 export function parseDescription(body: unknown): SandboxDescription | undefined {
   // Parsed once, so compiling the schema would take longer.
   const answer = z.object({ data: wireSchema(sandboxDescription) }).safeParse(body, { jitless: true });

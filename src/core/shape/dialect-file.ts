@@ -1,7 +1,4 @@
-/**
- * The names of another service, with the sandbox's own names as keys: the form of a dialect file, of the section
- * `dialect` in `checkout.config.json`, and of a store's row. A missing name is the sandbox's own (decision 148).
- */
+/** The keys are the sandbox's own names. A missing name is the sandbox's own (decision 148). */
 export type Dialect = {
   /** Keys: error codes. Another status only for codes whose status the interface does not state. */
   readonly errors?:
@@ -11,7 +8,6 @@ export type Dialect = {
   readonly events?: Readonly<Record<string, string>> | undefined;
   /** Keys: fields of an event's body. Null: the body does not have the field. */
   readonly event_fields?: Readonly<Record<string, string | null>> | undefined;
-  /** The form of `created_at` in the body. */
   readonly times?: "iso" | "seconds" | "milliseconds" | undefined;
   readonly headers?:
     | Readonly<Partial<Record<"event_id" | "timestamp" | "signature", string | undefined>>>
@@ -23,6 +19,5 @@ export type Dialect = {
     | { readonly status?: 200 | 201 | undefined; readonly header?: string | null | undefined }
     | undefined;
   readonly unknown_session?: 400 | 403 | 404 | undefined;
-  /** The form of a create that counts if both are sent. */
   readonly both_forms?: "refuse" | "price_id" | "amount" | undefined;
 };

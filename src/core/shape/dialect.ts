@@ -1,6 +1,4 @@
-// The names of another service. The program itself uses the sandbox's own names: a dialect is applied when an answer or
-// a delivery is sent, and reversed when a webhook arrives. A new field needs a row in
-// core/calibration/dialect-section.ts and in core/webhook/dialect-differences.ts.
+// A dialect is applied when an answer or a delivery is sent, and reversed when a webhook arrives.
 import { isRecord, parseJson } from "../json.ts";
 import type { Dialect } from "./dialect-file.ts";
 
@@ -14,7 +12,6 @@ export const SIGNATURE_FORMS = [
   "t=timestamp,v1=hex",
 ] as const satisfies readonly SignatureForm[];
 
-/** The fields of an event's body that a dialect may rename; `livemode` is the interface's own. */
 export const RENAMABLE_EVENT_FIELDS = [
   "event_id",
   "type",
@@ -26,7 +23,6 @@ export const RENAMABLE_EVENT_FIELDS = [
   "data",
 ] as const;
 
-/** A refusal's code and status as the service writes them. */
 export function refusalIn(
   dialect: Dialect,
   { code, status }: { readonly code: string; readonly status: number },
@@ -36,7 +32,9 @@ export function refusalIn(
   return { code: errorNames?.code ?? code, status: sessionStatus ?? errorNames?.status ?? status };
 }
 
-/** The body of a create without the form that does not count; undefined if both are refused, or if it is no object. */
+/**
+ * Keeps only the form of a create that counts; undefined if both are refused, or if the body is no object.
+ */
 export function dropOtherForm(dialect: Dialect | undefined, body: unknown): unknown {
   const winningForm = dialect?.both_forms ?? "refuse";
   if (winningForm === "refuse" || !isRecord(body)) return undefined;
@@ -45,7 +43,6 @@ export function dropOtherForm(dialect: Dialect | undefined, body: unknown): unkn
   return Object.fromEntries(Object.entries(body).filter(([name]) => !omittedFields.includes(name)));
 }
 
-/** An event's body as the service sends it; the same bytes for the same event. */
 export function eventBodyIn(dialect: Dialect | undefined, body: string): string {
   const event = dialect === undefined ? undefined : parseJson(body);
   if (dialect === undefined || !isRecord(event)) return body;
@@ -56,7 +53,7 @@ export function eventBodyIn(dialect: Dialect | undefined, body: string): string 
   return JSON.stringify(Object.fromEntries(fields));
 }
 
-/** An event of the service with the sandbox's own names. `eventId`: the header's, for an event without `event_id`. */
+/** `eventId`: from the header, for an event without `event_id`. */
 export function readEventIn(
   dialect: Dialect | undefined,
   body: unknown,
@@ -71,12 +68,10 @@ export function readEventIn(
   return hasField(dialect, "event_id") ? event : { event_id: eventId, ...event };
 }
 
-/** Whether the body of an event has the field. */
 export function hasField(dialect: Dialect | undefined, field: string): boolean {
   return dialect?.event_fields?.[field] !== null;
 }
 
-/** The signature header of a service. Without a given timestamp, a form with a timestamp omits it. */
 export function signatureHeader(dialect: Dialect, timestamp: string | undefined, ourValue: string): string {
   const { prefix, hasTimestamp } = formOf(dialect);
   const signatures = ourValue.split(",").map((signature) => prefix + signature);
@@ -93,7 +88,6 @@ export function plainSignatures(dialect: Dialect | undefined, value: string): st
   return digests.map((part) => part.slice(prefix.length)).join(",");
 }
 
-/** The text of a form before each digest, and whether the timestamp comes first. */
 function formOf({ signature_form: form = "hex" }: Dialect = {}) {
   const hasTimestamp = form === "t=timestamp,v1=hex";
   return { prefix: hasTimestamp ? "v1=" : form.slice(0, -"hex".length), hasTimestamp };
@@ -103,7 +97,6 @@ function ourName(names: Dialect["event_fields"] = {}, theirName: string): string
   return Object.entries(names).find(([, name]) => name === theirName)?.[0] ?? theirName;
 }
 
-/** The value of an event's field as the service writes it. */
 function writeValue({ events, times = "iso" }: Dialect, field: string, value: unknown): unknown {
   if (field === "type") return events?.[String(value)] ?? value;
   if (field !== "created_at" || times === "iso" || typeof value !== "string") return value;
@@ -111,7 +104,6 @@ function writeValue({ events, times = "iso" }: Dialect, field: string, value: un
   return times === "seconds" ? Math.floor(milliseconds / 1000) : milliseconds;
 }
 
-/** The inverse of `writeValue`. */
 function readValue({ events, times = "iso" }: Dialect, field: string, value: unknown): unknown {
   if (field === "type") return typeof value === "string" ? ourName(events, value) : value;
   if (field !== "created_at" || times === "iso" || typeof value !== "number") return value;

@@ -3,7 +3,6 @@ import { toIso } from "../clock.ts";
 import type { Words } from "../language.ts";
 import { codePointLength } from "../text.ts";
 
-/** The domain values that a schema describes, deeply read-only. */
 export type DomainOf<Schema extends z.ZodMiniType> = DeepReadonly<z.output<Schema>>;
 
 type DeepReadonly<Value> = Value extends readonly (infer Item)[]
@@ -14,7 +13,7 @@ type DeepReadonly<Value> = Value extends readonly (infer Item)[]
       : { readonly [Name in keyof Value]: DeepReadonly<Value[Name]> }
     : Value;
 
-/** The values that a schema decodes from read-only values; throws if these do not fit. */
+/** Throws if the values do not fit. */
 export function decodeWith<Schema extends z.ZodMiniType>(
   schema: Schema,
   values: DeepReadonly<z.input<Schema>>,
@@ -26,7 +25,6 @@ export function decodeWith<Schema extends z.ZodMiniType>(
 export function recordOf<Fields extends object>(
   entries: readonly (readonly [keyof Fields, Fields[keyof Fields]])[],
 ): Fields {
-  // All fields are among the entries.
   return Object.fromEntries(entries) as Fields;
 }
 
@@ -48,7 +46,7 @@ export function wholeNumber(minimum: number, maximum?: number) {
   return maximum === undefined ? number : number.check(z.maximum(maximum));
 }
 
-/** A text with a maximum length in code points, as in JSON Schema. */
+/** In code points, as in JSON Schema. */
 export function textUpTo(maxLength: number) {
   return z.string().check(
     z.refine(
@@ -59,12 +57,10 @@ export function textUpTo(maxLength: number) {
   );
 }
 
-/** A text with a maximum length in code points and at least one character. */
 export function nonEmptyText(maxLength: number) {
   return textUpTo(maxLength).check(z.minLength(1));
 }
 
-/** A whole number in a query: a text of digits, as in JSON. */
 export function wholeNumberInQuery(minimum: number, maximum = Number.MAX_SAFE_INTEGER) {
   const text = z.string().check(
     z.refine(

@@ -3,10 +3,8 @@ import { isRecord } from "../json.ts";
 import { camelCase, snakeCase } from "../text.ts";
 import en from "zod/v4/locales/en.js";
 
-// The English locale gives messages; zod/mini alone says "Invalid input" for everything.
 z.config(en());
 
-/** Types of schemas without fields, which are the same on the wire. */
 const LEAF_TYPES: ReadonlySet<string> = new Set([
   "string",
   "number",
@@ -25,10 +23,9 @@ const schemaNames = new Map<z.ZodMiniType, string>();
 const rulesBySchema = new WeakMap<z.ZodMiniType, JsonSchema>();
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The wire schemas that have a name; a schema is added when `wireSchema` has derived its wire schema. */
 export const wireSchemaNames = z.registry<{ id: string }>();
 
-/** All uses of a schema refer to its name, also earlier uses. A derived schema (`extend`, `omit`) has no name. */
+/** The names also apply to earlier uses. A derived schema (`extend`, `omit`) has no name. */
 export function nameSchemas(schemas: Readonly<Record<string, z.ZodMiniType>>): void {
   for (const [id, schema] of Object.entries(schemas)) {
     schemaNames.set(schema, id);
@@ -37,21 +34,17 @@ export function nameSchemas(schemas: Readonly<Record<string, z.ZodMiniType>>): v
   }
 }
 
-/** Adds rules between the fields of a schema, for the description only; the parsers enforce them. */
 export function addRules(schema: z.ZodMiniType, rules: JsonSchema): void {
   rulesBySchema.set(schema, rules);
 }
 
-/** The rules that `addRules` has set for the source of a wire schema. */
 export function rulesOf(wire: z.core.$ZodType): JsonSchema | undefined {
   return rulesBySchema.get(wire as z.ZodMiniType);
 }
 
 /**
- * The wire schema of a schema: decoding converts from the wire to the domain, encoding converts back. Fields are
- * snake_case on the wire and camelCase in the domain; only fields of the schema are renamed, because keys of records
- * are data. Derived once, on first use. Throws if a schema cannot be encoded, or if two fields would have the same
- * name.
+ * Fields are snake_case on the wire and camelCase in the domain; keys of records are data and keep their
+ * names. Throws if a schema cannot be encoded, or if two fields would have the same name.
  */
 export function wireSchema(schema: z.ZodMiniType): z.ZodMiniType {
   const knownSchema = wireSchemas.get(schema);
@@ -82,7 +75,6 @@ function derive(schema: z.ZodMiniType): z.ZodMiniType {
 }
 
 function deriveNested(schema: z.core.$ZodType): z.ZodMiniType {
-  // All schemas are made by zod/mini.
   return wireSchema(schema as z.ZodMiniType);
 }
 
@@ -105,7 +97,7 @@ function deriveObject(schema: z.ZodMiniObject): z.ZodMiniType {
   );
 }
 
-/** Converts a value that another program may have stored: renames its fields, and keeps values that do not fit. */
+/** Another program may have stored the value: its fields are renamed, and values that do not fit are kept. */
 export function convertUnchecked(schema: z.core.$ZodType, value: unknown, side: "wire" | "domain"): unknown {
   const convertPart = (part: z.core.$ZodType) => (item: unknown) => convertUnchecked(part, item, side);
   if (schema instanceof z.ZodMiniOptional || schema instanceof z.ZodMiniNullable)
@@ -134,7 +126,6 @@ function renameKeys(
   return result;
 }
 
-/** The domain name for a wire name, as `camelCase` converts it. */
 export type DomainName<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<DomainName<Tail>>}`
   : Name;
@@ -145,29 +136,24 @@ type WireName<Name> = Name extends `${infer Head}${infer Tail}`
   ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${WireName<Tail>}`
   : Name;
 
-/** Read-only values under their names on the wire, as `snakeCase` converts them. */
 export type OnWire<Value> = Value extends readonly (infer Item)[]
   ? readonly OnWire<Item>[]
   : Value extends object
     ? { readonly [Name in keyof Value as WireName<Name>]: OnWire<Value[Name]> }
     : Value;
 
-/** The values of a schema as they are on the wire, deeply read-only. */
 export type WireOf<Schema extends z.ZodMiniType> = OnWire<z.input<Schema>>;
 
 export function toDomainFields<Shape extends object>(shape: Shape): InDomain<Shape> {
   const fields = Object.entries(shape).map(([name, field]) => [camelCase(name), field] as const);
-  // The type maps names in the same way as `camelCase`.
   return Object.fromEntries(fields) as InDomain<Shape>;
 }
 
-/** A text with a schema's wire names replaced by domain names. Quoted parts stay unchanged. */
 export function toDomainNames(schema: z.ZodMiniType, text: string): string {
   const names = new Map(fieldNames(schema).map((name) => [snakeCase(name), name]));
   return text.replaceAll(/"(?:[^"\\]|\\.)*"|\w+/g, (word) => names.get(word) ?? word);
 }
 
-/** The wire names of the fields at a path of a request; none if there is no object. */
 export function wireFieldsAt(schema: z.ZodMiniType, path: readonly PropertyKey[]): readonly string[] {
   if (schema instanceof z.ZodMiniOptional || schema instanceof z.ZodMiniNullable)
     return wireFieldsAt(schema.def.innerType as z.ZodMiniType, path);

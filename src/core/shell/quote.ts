@@ -1,13 +1,9 @@
-// Values in commands that users copy: `quoteToCopy` and `optionToCopy`; the user's shell: `shellOf`.
-// test/real/shells.test.ts runs the words in every shell of the machine.
 import { printable } from "../text.ts";
 
-/** A shell into which the user copies commands. `sh` stands for sh, dash, bash and zsh. */
 export type Shell = "sh" | "fish" | "powershell";
 
 /** Safe unquoted in every shell: zsh expands `=cmd` and `~`, PowerShell `@` and numbers with a comma. */
 const BARE_WORD = /^[\w./:+-][\w./:@=+-]*$/;
-/** PowerShell also treats typographic quotation marks as quotes. */
 const SINGLE_QUOTES = "'\u2018\u2019\u201a\u201b";
 const DOUBLE_QUOTES = '"\u201c\u201d\u201e';
 /** Characters that are active within double quotes in some shell: `!` in an interactive bash, `%` in cmd.exe. */
@@ -18,7 +14,7 @@ const PIECES = new RegExp(`[${SINGLE_QUOTES}]+|\\\\+|[^${SINGLE_QUOTES}\\\\]+`, 
 /** Code points that fish uses internally, or that fonts do not show. */
 const PRIVATE_CODE_POINT = /[\p{Co}\p{Cn}]/u;
 
-/** The user's shell: from `SHELL`, otherwise PowerShell on Windows (where `OS` is set) and sh elsewhere. */
+/** Taken from `SHELL`; without it, PowerShell on Windows (where `OS` is set) and sh elsewhere. */
 export function shellOf({ SHELL = "", OS }: Readonly<Record<string, string | undefined>>): Shell {
   const name = /([a-z]+)[\d.]*(?:\.exe)?$/i.exec(SHELL)?.[1]?.toLowerCase() ?? "";
   if (name === "fish") return "fish";
@@ -27,9 +23,9 @@ export function shellOf({ SHELL = "", OS }: Readonly<Record<string, string | und
 }
 
 /**
- * A text as one word of a command line. sh, dash, bash, zsh and fish read the word in the same way (decision 57), so it
- * can be shown when the shell is unknown. PowerShell does too, unless the text contains quotes together with a
- * backslash or `$`; even then none of it is executed. The text must not contain a NUL.
+ * sh, dash, bash, zsh and fish read the word in the same way (decision 57). PowerShell does too, unless the
+ * text contains quotes together with a backslash or `$`; even then none of it is executed. The text must not
+ * contain a NUL.
  */
 export function quote(text: string, shell: Shell = "sh"): string {
   if (BARE_WORD.test(text)) return text;
@@ -45,16 +41,15 @@ function quoteForPowerShell(text: string): string {
   return `'${text.replaceAll(new RegExp(`[${SINGLE_QUOTES}]`, "g"), "$&$&")}'`;
 }
 
-/** Quotes, backslashes or other characters, in the form that all shells except PowerShell read in the same way. */
 function quotePiece(piece: string): string {
   if (SINGLE_QUOTES.includes(piece.charAt(0))) return `"${piece}"`;
   return piece.startsWith("\\") ? piece.replaceAll("\\", "\\\\") : `'${piece}'`;
 }
 
 /**
- * A text as one word that a user copies from a terminal or a page. A text with control, bidi or invisible characters is
- * written as `"$(printf '…')"` with octal escapes. Undefined if no shell can reproduce the text: if it contains a NUL
- * or half a surrogate pair, or ends with a line break; for PowerShell, any text that needs printf.
+ * A text with control, bidi or invisible characters is written as `"$(printf '…')"`. Undefined if no shell
+ * can reproduce the text: if it contains a NUL or half a surrogate pair, or ends with a line break; for
+ * PowerShell, any text that needs printf.
  */
 export function quoteToCopy(text: string, shell: Shell = "sh"): string | undefined {
   if (!text.isWellFormed() || text.includes("\0")) return undefined;
@@ -70,12 +65,12 @@ export function optionToCopy(flag: string, value: string, shell: Shell = "sh"): 
   return word === undefined ? undefined : `${flag} ${word}`;
 }
 
-/** The command that prints a text byte for byte, in every shell except PowerShell. */
+/** Prints the text byte for byte in every shell except PowerShell. */
 export function printfOf(text: string): string {
   return `printf '${escapeOctal(text, /[ -~\u00a0-\u{10ffff}]/u)}'`;
 }
 
-/** The command that sets an environment variable; the value must not contain a NUL. */
+/** The value must not contain a NUL. */
 export function assignmentCommand(name: string, value: string, shell: Shell): string {
   if (shell === "powershell")
     return `$env:${name} = ${BARE_WORD.test(value) ? `'${value}'` : quote(value, shell)}`;
@@ -86,7 +81,6 @@ function isVisible(text: string): boolean {
   return printable(text) === text && !PRIVATE_CODE_POINT.test(text);
 }
 
-/** Writes a text as a printf format, in octal bytes except for visible, plain characters that match `keptPattern`. */
 function escapeOctal(text: string, keptPattern: RegExp): string {
   // A format that begins with `-` would be an option.
   const isPlain = (character: string, index: number): boolean =>

@@ -11,10 +11,9 @@ export const namedSnapshot = z.object({
   takenAt: z.nullable(moment),
   format: z.nullable(z.int()),
   bytes: z.int(),
-  /** Why the snapshot cannot be restored; null if it can. */
   problem: z.nullable(z.string()),
 });
-/** A named snapshot. Facts that cannot be read are null, with the reason in `problem`. */
+/** Facts that cannot be read are null, with the reason in `problem`. */
 export type NamedSnapshot = DomainOf<typeof namedSnapshot>;
 export const takenSnapshot = z.object({
   snapshot: namedSnapshot,
@@ -23,11 +22,8 @@ export const takenSnapshot = z.object({
 export type TakenSnapshot = DomainOf<typeof takenSnapshot>;
 export const restoreSummary = z.object({
   stores: z.array(erasedStore),
-  /** Why the deliveries of these stores are held; null if they are not held. */
   heldBack: z.nullable(z.string()),
-  /** `heldBack` as a fact. */
   hold: z.nullable(hold),
-  /** The stores whose dialect has changed; missing if there are none. */
   newDialects: z.optional(z.array(z.uuid())),
 });
 export type RestoreSummary = DomainOf<typeof restoreSummary>;

@@ -14,7 +14,6 @@ export const storeEntry = z.object({
 export type StoreEntry = DomainOf<typeof storeEntry>;
 
 export const erasedStore = z.object({ storeId: z.uuid(), name: z.string() });
-/** A store that was reset, deleted or restored. */
 export type ErasedStore = DomainOf<typeof erasedStore>;
 
 const scope = z.enum(SCOPES);
@@ -24,13 +23,12 @@ export const keyEntry = z.object({
   lastFour: z.string(),
   scopes: z.array(scope),
   createdAt: moment,
-  /** Null while the key is active. */
   revokedAt: z.nullable(moment),
 });
 
 export type KeyEntry = DomainOf<typeof keyEntry>;
 
-/** The roles that are limited to one store. `viewer`: read-only, without secrets. */
+/** These roles are limited to one store. `viewer`: read-only, without secrets. */
 export const STORE_ROLES = ["store", "viewer"] as const;
 export type StoreRole = (typeof STORE_ROLES)[number];
 
@@ -45,7 +43,6 @@ export const tokenEntry = z.object({
   expiresAt: moment,
   /** The last use, to the minute; null before the first use. */
   usedAt: z.nullable(moment),
-  /** Time of the revocation; null if the token was not revoked. */
   revokedAt: z.nullable(moment),
 });
 export type TokenEntry = DomainOf<typeof tokenEntry>;

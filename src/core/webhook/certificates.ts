@@ -3,7 +3,6 @@ import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { excerpt } from "../text.ts";
 
-/** The maximum length of an endpoint's CA certificates, in characters. */
 export const MAX_CERTIFICATES_LENGTH = 32_768;
 
 const CERTIFICATE_PATTERN = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
@@ -17,13 +16,11 @@ export function parseCertificates(text: string): Outcome<string> {
   return refuseFact("ca_not_pem", {});
 }
 
-/** Whether a text has certificates in PEM, all valid. Node silently ignores an invalid one and all that follow it. */
 export function areCertificates(text: string): boolean {
   const blocks = text.match(CERTIFICATE_PATTERN) ?? [];
   return blocks.length > 0 && blocks.every((pem) => readCertificate(pem) !== undefined);
 }
 
-/** The subject of each certificate, and the beginning of its SHA-256 fingerprint. */
 export function describeCertificates(text: string): string {
   const certificates = (text.match(CERTIFICATE_PATTERN) ?? []).flatMap((pem) => readCertificate(pem) ?? []);
   return certificates
@@ -38,7 +35,6 @@ function readCertificate(pem: string): X509Certificate | undefined {
   try {
     return new X509Certificate(pem);
   } catch {
-    // Node has no other way to check a certificate.
     return undefined;
   }
 }

@@ -5,15 +5,12 @@ import type { AppliedFault } from "../fault/shapes.ts";
 import { eventBodyIn, type Dialect } from "../shape/dialect.ts";
 import { headerNamesIn, headersIn, signHeaders } from "./signature.ts";
 
-/** The request to an endpoint, and the parts of it that are stored for auditing. */
 export type DeliveryRequest = {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Whether the body is unchanged; a fault can change it after signing. */
+  /** False if a fault changed the body after signing. */
   readonly isEventBody: boolean;
-  /** The headers without the signature, as JSON. */
   readonly auditedHeaders: string;
-  /** SHA-256 of the body, in hex. */
   readonly bodyHash: string;
 };
 
@@ -25,13 +22,10 @@ type DeliveryParts = {
   readonly retiredSecrets: readonly string[];
   /** Real time, in milliseconds, because receivers compare it with their clock (decision 18). */
   readonly realNow: number;
-  /** The fault applied to the attempt; null if there is none. */
   readonly fault: AppliedFault | null;
-  /** Default: the sandbox's own names. */
   readonly dialect?: Dialect | undefined;
 };
 
-/** Signs one attempt (interface 29; decision 12), with the injected fault, if any. */
 export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   const { eventId, fault, dialect } = parts;
   const timestamp = Math.floor(parts.realNow / 1000) - (fault?.action === "stale" ? STALE_AGE_SECONDS : 0);
@@ -57,7 +51,7 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   };
 }
 
-/** The request of an audited attempt, signed with the secrets of that time; undefined if the audit contradicts it. */
+/** Signed with the secrets of that time; undefined if the audit contradicts the request. */
 export function reconstructDeliveryRequest(
   auditRecord: Pick<DeliveryRequest, "auditedHeaders" | "bodyHash">,
   parts: Pick<DeliveryParts, "eventId" | "body" | "secrets" | "retiredSecrets" | "dialect">,
@@ -81,17 +75,14 @@ export function readAuditedHeaders(auditedHeaders: string): Readonly<Record<stri
   return Object.fromEntries(Object.entries(storedHeaders).map(([name, value]) => [name, String(value)]));
 }
 
-/** The secrets to sign with: the active secrets, a retired secret, or an invented secret. */
 function secretsFor({ secrets, retiredSecrets, fault, eventId }: DeliveryParts): readonly string[] {
   const foreignSecret = `whsec_${hash("sha256", `never a secret, ${eventId}`, "base64url")}`;
   if (fault?.action === "bad_signature") return [foreignSecret];
   return fault?.action === "old_secret" ? [retiredSecrets[0] ?? foreignSecret] : secrets;
 }
 
-/** The age of the timestamp of a stale delivery, in seconds. */
 export const STALE_AGE_SECONDS = 3600;
 
-/** Changes the body as sent; adds a space if the dialect does not send the changed field. */
 function changeSentBody(body: string, genuineBody: string, dialect: Dialect | undefined): string {
   const changedText = eventBodyIn(dialect, changeBody(body));
   return changedText === genuineBody && dialect !== undefined ? `${genuineBody} ` : changedText;

@@ -1,11 +1,8 @@
-// Decides when a delivery is attempted again. Valid schedules: core/config/setting-text.ts; the sender:
-// sandbox/webhook/endpoint-queues.ts.
 import { fractionOf } from "../fault/fraction.ts";
 
-/** Delay before each attempt, counted from the previous attempt, in milliseconds. The first delay is 0. */
+/** Counted from the previous attempt, in milliseconds. The first delay is 0. */
 export type DeliverySchedule = readonly number[];
 
-/** The default schedule of a sandbox (decision 13). */
 export const DEFAULT_DELIVERY_SCHEDULE: DeliverySchedule = [
   0,
   5_000,
@@ -18,26 +15,22 @@ export const DEFAULT_DELIVERY_SCHEDULE: DeliverySchedule = [
 ];
 
 export const MAX_DELIVERY_ATTEMPTS = 20;
-/** Maximum delay before an attempt, in milliseconds. */
 export const MAX_DELAY_MS = 24 * 3_600_000;
-/** Maximum sum of a schedule, in milliseconds: even with jitter the schedule ends before its endpoint is disabled. */
+/** Even with jitter, the schedule then ends before its endpoint is disabled. */
 export const MAX_SCHEDULE_MS = 96 * 3_600_000;
 
-/** Default number of deliveries in flight to one endpoint (decision 93). */
 export const DEFAULT_DELIVERIES_IN_FLIGHT = 8;
-/** Maximum number of deliveries in flight to one endpoint: the number that `checkout listen` processes at a time. */
 export const MAX_DELIVERIES_IN_FLIGHT = 32;
 
-/** Default timeout for a receiver's whole answer, in milliseconds (decision 13). */
+/** The time for a receiver's whole answer (decision 13). */
 export const DEFAULT_DELIVERY_TIMEOUT_MS = 15_000;
 
-/** Maximum size of the stored part of an answer, in bytes. */
 export const MAX_ANSWER_BYTES = 4096;
 
-/** How long an endpoint may fail without a success before it is disabled, in milliseconds (decision 13). */
+/** An endpoint that fails for longer without a success is disabled (decision 13). */
 export const MAX_FAILING_MS = 120 * 3_600_000;
 
-/** Share by which delays vary, so that many deliveries are not retried at the same time. */
+/** Delays vary, so that many deliveries are not retried at the same time. */
 const JITTER_SHARE = 0.2;
 
 /** Why a delivery received no answer. `interrupted`: the sandbox stopped during the attempt. */
@@ -53,7 +46,6 @@ export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
 export const DELIVERY_STATES = ["due", "succeeded", "failed", "dropped"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** The meaning of each state, for the help and the documents. */
 export const DELIVERY_STATE_TEXTS = {
   due: "waits, also after failed attempts",
   succeeded: "accepted with a 2xx",
@@ -64,31 +56,26 @@ export const DELIVERY_STATE_TEXTS = {
 /** Causes of deliveries whose acceptance also settles another delivery of the same event to the endpoint. */
 export const ATTEMPT_MAKERS = ["replay"] as const;
 
-/** The result of one attempt: the receiver's answer with its `Retry-After`, or why there was no answer. */
 export type DeliveryAttemptResult =
   | { readonly status: number; readonly retryAfterMs: number }
   | { readonly error: DeliveryError };
 
-/** The consequence of an attempt. `isGone`: the receiver answered 410, and its endpoint is disabled. */
+/** `isGone`: the receiver answered 410, and its endpoint is disabled. */
 type DeliveryVerdict =
   | { readonly state: "succeeded" }
   | { readonly state: "due"; readonly nextAt: number }
   | { readonly state: "failed"; readonly isGone: boolean };
 
-/** Whether a receiver accepted a delivery: any 2xx. A redirect is a failure and is not followed. */
+/** Any 2xx. A redirect is a failure and is not followed. */
 export function isAcceptedResult(result: DeliveryAttemptResult): boolean {
   return "status" in result && isSuccess(result.status);
 }
 
-/** Whether an answer to a delivery accepts it; null if there was no answer. */
 export function isSuccess(status: number | null): boolean {
   return status !== null && status >= 200 && status < 300;
 }
 
-/**
- * A finished attempt: the number of attempts including this attempt, the schedule, the number from `jitterOf`, and the
- * store's time.
- */
+/** `tries` includes this attempt; `jitter` is from `jitterOf`; `now` is the store's time. */
 type FinishedAttempt = {
   readonly tries: number;
   readonly schedule: DeliverySchedule;
@@ -96,7 +83,7 @@ type FinishedAttempt = {
   readonly now: number;
 };
 
-/** Of earlier attempts only the number counts, even if the schedule became shorter meanwhile (decision 13). */
+/** Of earlier attempts only the number counts, even if the schedule became shorter (decision 13). */
 export function decideAfterAttempt(
   result: DeliveryAttemptResult,
   { tries, schedule, jitter, now }: FinishedAttempt,
@@ -113,7 +100,7 @@ export function decideAfterAttempt(
   return { state: "due", nextAt: now + Math.round(waitMs) };
 }
 
-/** A fraction from 0 to below 1 that depends only on the delivery and its number of attempts (decision 93). */
+/** From 0 to below 1; depends only on the delivery and its number of attempts (decision 93). */
 export function jitterOf(deliveryId: string, attemptCount: number): number {
   return fractionOf(`${deliveryId} ${attemptCount}`);
 }

@@ -9,7 +9,6 @@ const SEPARATOR = ", ";
 
 type NamePairs = readonly (readonly [ours: string, theirs: string | number | null | undefined])[];
 
-/** The names that a dialect may change, by the decision that defines the sandbox's own names. */
 const NAMES_BY_DECISION: Readonly<Record<number, (dialect: Dialect) => NamePairs>> = {
   4: ({ errors = {} }) =>
     Object.entries(errors).map(([ourCode, { code = ourCode, status }]) => [
@@ -35,7 +34,6 @@ const NAMES_BY_DECISION: Readonly<Record<number, (dialect: Dialect) => NamePairs
   },
 };
 
-/** The names of a decision that a dialect changes, each as `sandbox's name → dialect's name`. */
 export function differencesOn(dialect: Dialect | undefined, decision: number): readonly string[] {
   const namePairs = dialect === undefined ? [] : (NAMES_BY_DECISION[decision]?.(dialect) ?? []);
   return namePairs.flatMap(([ourName, theirName]) =>
@@ -43,7 +41,6 @@ export function differencesOn(dialect: Dialect | undefined, decision: number): r
   );
 }
 
-/** The names that a dialect changes, by default in all decisions, as one text. */
 export function differencesText(
   dialect: Dialect,
   decisions = Object.keys(NAMES_BY_DECISION).map(Number),
@@ -51,7 +48,6 @@ export function differencesText(
   return decisions.flatMap((decision) => differencesOn(dialect, decision)).join(SEPARATOR);
 }
 
-/** The names in a text of `differencesText` in whose place the service sends another name, with that name. */
 export function sentNamesIn(text: string): ReadonlyMap<string, string> {
   const pairs = text.split(SEPARATOR).map((pair) => pair.split(ARROW));
   return new Map(
@@ -61,5 +57,4 @@ export function sentNamesIn(text: string): ReadonlyMap<string, string> {
   );
 }
 
-/** The decisions on names in deliveries, in the order in which a text lists the names. */
 export const DELIVERY_NAME_DECISIONS = [12, 11];

@@ -8,19 +8,18 @@ import type { EndpointEntry } from "./shapes.ts";
 
 export type EndpointState = Endpoint["state"];
 
-/** An address to which events of a store are delivered. Times are milliseconds by the store's clock. */
+/** Times are milliseconds by the store's clock. */
 export type Endpoint = Omit<EndpointEntry, "pausedBy" | "cause" | "hold"> & {
   readonly storeId: string;
   /** The name of a reason in core/refusals/parts.ts, or a text of an older version. */
   readonly reason: string | null;
 };
 
-/** An endpoint with its current state and the cause of its pause. */
 export type EffectiveEndpoint = EndpointEntry & Pick<Endpoint, "storeId">;
 
 export const LISTENER_DISCONNECTED = "listener_disconnected" satisfies PartName;
 
-/** The address of a listener that fetches its deliveries: a name that no network resolves (RFC 2606). */
+/** No network resolves the name (RFC 2606). */
 export function fetchingListenerAddress(name: string): string {
   return `http://${name}.listener.invalid/`;
 }
@@ -32,20 +31,17 @@ export function isFetchingListenerAddress(url: string): boolean {
 /** The reasons of endpoints that a user disabled; with any other reason, a disabled endpoint has failed. */
 export const MANUAL_REASONS: ReadonlySet<string | null> = new Set([null, "switched_off", "removed"]);
 
-/** The reason for an endpoint's state. A text of an older version or of another program is shown unchanged. */
 export function reasonWords({ hold, ...endpoint }: Pick<EndpointEntry, "reason" | "cause" | "hold">): Words {
   if (hold !== undefined) return wordsOf(refuseFact("nothing_delivered", { hold }).refusal);
   const reason = reasonOf(endpoint);
   return typeof reason === "string" ? [reason, reason] : partWords(reason);
 }
 
-/** The text of `reasonWords` as a value of a refusal. */
 export function reasonOf({ reason, cause }: Pick<EndpointEntry, "reason" | "cause">): Part | string {
   if (cause === null || !isPartName(cause.fact) || !(cause.fact in ENDPOINT_REASONS)) return reason ?? "";
   return { fact: cause.fact, values: { value: cause.value } };
 }
 
-/** The current state of an endpoint; `holdingDrill`: the drill that holds the webhooks, if any (decision 66). */
 export function effectiveEndpoint(endpoint: Endpoint, holdingDrill: string | undefined): EffectiveEndpoint {
   const { state, reason } = endpoint;
   if (state === "enabled" && holdingDrill !== undefined)

@@ -4,22 +4,20 @@ import { refuseFact } from "../refusals.ts";
 import { printableLiteral } from "../text.ts";
 import { HTTP_HEADERS } from "./header-names.ts";
 
-/** A target for events of certain types: `order.*=http://localhost:3000/orders`. */
 export type ForwardRoute = { readonly pattern: string; readonly url: string };
 
 export type AddedHeader = readonly [name: string, value: string];
 
-/** The events to forward and their targets: the first matching route, otherwise `defaultUrl`. */
+/** The first matching route applies, otherwise `defaultUrl`. */
 export type ForwardPlan = {
   readonly eventTypes: readonly string[];
   readonly routes: readonly ForwardRoute[];
   readonly defaultUrl: string | undefined;
 };
 
-/** The syntax of a header's name and of its value (RFC 9110). */
 const HEADER_PATTERN = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*$/;
 
-/** The target of an event. `not_wanted`: its type was not requested. `no_target`: the event is only shown. */
+/** `not_wanted`: its type was not requested. `no_target`: the event is only shown. */
 export function targetFor(
   { eventTypes, routes, defaultUrl }: ForwardPlan,
   type: string,
@@ -29,14 +27,14 @@ export function targetFor(
   return url === undefined ? "no_target" : { url };
 }
 
-/** Parses `type=URL`; the caller checks the URL. Refuses a pattern that no event type matches. */
+/** `type=URL`; the caller checks the URL. Refuses a pattern that no event type matches. */
 export function parseRoute(text: string): Outcome<ForwardRoute> {
   const [, pattern = "", url = ""] = /^([^=]*)=(.+)$/.exec(text) ?? [];
   if (url === "") return refuseFact("route_form", { received: printableLiteral(text) });
   return mapValue(parseEventTypes([pattern]), () => ({ pattern, url }));
 }
 
-/** Refuses an invalid header, and a header that the user must not set. The value is never shown. */
+/** Also refuses a header that the user must not set. The value is never shown. */
 export function parseAddedHeader(text: string): Outcome<AddedHeader> {
   const [, name, value = ""] = HEADER_PATTERN.exec(text) ?? [];
   if (name === undefined) return refuseFact("header_form", {});

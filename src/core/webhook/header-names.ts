@@ -6,16 +6,13 @@ import { headerNamesIn } from "./signature.ts";
 
 type HeaderNamesInDialect = NonNullable<Dialect["headers"]>;
 
-/** The header that each key in the option's text stands for. */
 const HEADERS_BY_KEY = new Map<string, keyof HeaderNamesInDialect>([
   ["event-id", "event_id"],
   ["timestamp", "timestamp"],
   ["signature", "signature"],
 ]);
-/** The name of a header (RFC 9110, section 5.1). */
 export const HEADER_NAME_PATTERN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
 
-/** Headers of HTTP itself, which define how a message is parsed. */
 export const HTTP_HEADERS =
   /^(?:content-[^ ]*|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer|proxy-[^ ]*)$/i;
 

@@ -1,8 +1,6 @@
 import { createCipheriv, createDecipheriv } from "node:crypto";
 
-/** Number of bytes in a nonce: 96 bits, the size that GCM is designed for. */
 export const NONCE_BYTES = 12;
-/** Number of random bytes in a signing secret. */
 export const SIGNING_SECRET_BYTES = 32;
 
 const ALGORITHM = "aes-256-gcm";
@@ -10,10 +8,9 @@ const AUTH_TAG_BYTES = 16;
 const SECRET_PREFIX = "whsec_";
 const SIGNING_SECRET_PATTERN = new RegExp(`^${SECRET_PREFIX}[\\w-]{32,128}$`);
 
-/** The JSON Schema of a text that `isSigningSecret` accepts. */
 export const SIGNING_SECRET_SCHEMA = { pattern: SIGNING_SECRET_PATTERN.source };
 
-/** A signing secret as the database stores it: only the master key recovers it (interface 31; decision 16). */
+/** Only the master key recovers the secret (interface 31; decision 16). */
 export type SealedSecret = {
   readonly id: string;
   readonly storeId: string;
@@ -43,7 +40,6 @@ export function sealSecret(
   return { ...binding, sealed: Buffer.concat([ciphertext, cipher.getAuthTag()]) };
 }
 
-/** Recovers a secret. Undefined if the master key is wrong or the row was changed. */
 export function openSecret(secret: SealedSecret, masterKey: Uint8Array): string | undefined {
   const ciphertext = secret.sealed.subarray(0, -AUTH_TAG_BYTES);
   const tag = secret.sealed.subarray(-AUTH_TAG_BYTES);

@@ -96,7 +96,7 @@ export const deliveryEntry = z.object({
 });
 export type DeliveryEntry = DomainOf<typeof deliveryEntry>;
 
-/** A delivery attempt that was made while a clock moved. */
+/** An attempt that was made while a clock moved. */
 export const dispatchedAttempt = z.object({
   at: moment,
   deliveryId: z.uuid(),

@@ -1,5 +1,3 @@
-// The signed content, the key, and the reasons for refusing a signature. The whole request:
-// core/webhook/delivery-request.ts. The likely cause of a refusal: core/webhook/diagnosis/causes.ts.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { headerPairs } from "../network/headers.ts";
 import { plainSignatures, signatureHeader, type Dialect } from "../shape/dialect.ts";
@@ -13,14 +11,12 @@ import type {
   WebhookHeaders,
 } from "./webhook.ts";
 
-/** The input of a verification in a dialect; the event is returned with the sandbox's own names. */
 export type VerifyInput = Omit<VerifyOptions, "headerNames"> & {
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly dialect?: Dialect | undefined;
 };
 
-/** The default header names, which the sandbox uses. */
 export const DEFAULT_HEADER_NAMES: HeaderNames = {
   eventId: "Checkout-Event-Id",
   timestamp: "Checkout-Timestamp",
@@ -38,7 +34,7 @@ export function headerNamesIn({ headers = {} }: Dialect = {}): HeaderNames {
   return { eventId, timestamp, signature };
 }
 
-/** A dialect with these header names in place of its own. Throws a TypeError without all of them. */
+/** Throws a TypeError without all of the header names. */
 export function withHeaderNames(dialect: Dialect | undefined, names: HeaderNames): Dialect {
   if (!HEADER_KINDS.every((kind) => typeof names?.[kind] === "string"))
     throw new TypeError(`headerNames must name all of ${HEADER_KINDS.join(", ")}`);
@@ -46,7 +42,6 @@ export function withHeaderNames(dialect: Dialect | undefined, names: HeaderNames
   return { ...dialect, headers: { event_id: eventId, timestamp, signature } };
 }
 
-/** Headers of a delivery as the service writes them; their inverse is `headerNamesIn` with `plainSignatures`. */
 export function headersIn(
   dialect: Dialect | undefined,
   headers: Readonly<Record<string, string>>,
@@ -62,15 +57,13 @@ export function headersIn(
   return Object.fromEntries(writtenHeaders);
 }
 
-/** Default tolerance of a timestamp, in seconds, before and after now (decision 12). */
+/** The tolerance applies before and after now (decision 12). */
 export const DEFAULT_TOLERANCE_SECONDS = 300;
 
-/** Maximum number of signatures in one header, and of active secrets during a rotation (decision 12). */
+/** The maximum in one header, and of active secrets during a rotation (decision 12). */
 export const MAX_SIGNATURES = 3;
 
-/** The strict form of the timestamp header: Unix seconds, plain digits. */
 export const TIMESTAMP_PATTERN = /^[1-9][0-9]{9}$/;
-/** The strict form of the signature header: up to three hex digests, separated by commas. */
 export const SIGNATURES_PATTERN = new RegExp(`^[0-9a-f]{64}(?:,[0-9a-f]{64}){0,${MAX_SIGNATURES - 1}}$`);
 const SECRET_PATTERN = /^[\x21-\x7e]+$/;
 const API_KEY_PREFIX = "svc_";
@@ -82,12 +75,10 @@ export function signatureOf(secret: string, { timestamp, rawBody }: SignedConten
   return createHmac("sha256", secret).update(`${timestamp}.`).update(rawBody).digest("hex");
 }
 
-/** The headers of one attempt, signed with at most three secrets, newest first (decision 12). */
 export function signHeaders(
   secrets: readonly string[],
   delivery: {
     readonly eventId: string;
-    /** The time of this attempt, in Unix seconds. */
     readonly timestamp: number;
     readonly rawBody: Uint8Array;
   },
@@ -102,10 +93,9 @@ export function signHeaders(
 }
 
 /**
- * Verifies a request over its raw body (interface 30; decision 12). `now` is milliseconds since the epoch. Refuses in
- * this order: secrets, body, timestamp header, signature header, signature, age. Age comes last, because the age of an
- * unsigned timestamp proves nothing. Throws a TypeError only for mistakes in the call, which no request can cause: an
- * invalid tolerance, time, header name or kind of headers.
+ * `now` is milliseconds since the epoch. Refuses in this order: secrets, body, timestamp header, signature
+ * header, signature, age. Age comes last, because the age of an unsigned timestamp proves nothing. Throws a
+ * TypeError for mistakes in the call: an invalid tolerance, time, header name or kind of headers.
  */
 export function verifySignature(options: VerifyInput): SignatureVerdict {
   const { headers, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = options;
@@ -132,14 +122,13 @@ export function verifySignature(options: VerifyInput): SignatureVerdict {
   return { ok: true, timestamp: Number(timestamp.value) };
 }
 
-/** All values of a header. Names are compared case-insensitively. */
 export function headerValues(headers: WebhookHeaders, name: string): readonly string[] {
   const lines = linesOf(headers, name) ?? [];
   const isNamed = ([key]: HeaderLine): boolean => key.toLowerCase() === name.toLowerCase();
   return lines.filter(isNamed).flatMap(([, value]) => value ?? []);
 }
 
-/** The bytes of a body; undefined for a parsed body, whose original bytes are lost. */
+/** Undefined for a parsed body, whose original bytes are lost. */
 export function bytesOf(rawBody: unknown): Uint8Array | undefined {
   if (typeof rawBody === "string") return Buffer.from(rawBody);
   // Not instanceof: test runners use several realms, each with its own Uint8Array.
@@ -149,7 +138,7 @@ export function bytesOf(rawBody: unknown): Uint8Array | undefined {
   return tag === "[object ArrayBuffer]" ? new Uint8Array(rawBody as ArrayBuffer) : undefined;
 }
 
-/** Why a text cannot be a signing secret; undefined if it can. The message never contains the text. */
+/** Undefined if the text can be a signing secret. The message never contains the text. */
 export function checkSecret(secret: unknown): Rejection<"secret_missing" | "secret_malformed"> | undefined {
   if (typeof secret !== "string" || secret === "") return NO_SECRET_REJECTION;
   if (secret.startsWith(API_KEY_PREFIX))
@@ -174,7 +163,6 @@ const MISMATCH_REJECTION = reject(
   "no signature matches: it was made with another secret, or the body differs from the signed body",
 );
 
-/** Throws for mistakes in the call that no request can cause. */
 function checkCall({
   headers,
   now,
@@ -208,7 +196,6 @@ function rejectParsedBody(rawBody: unknown): Rejection<"body_not_raw"> {
 
 const PROMISE_KIND = "a promise";
 
-/** The kind of a wrong value; the value itself is not shown. */
 function kindOf(value: unknown): string {
   if (value === undefined || value === null) return String(value);
   if (typeof value !== "object") return `a ${typeof value}`;
@@ -216,7 +203,6 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? "another array" : "another object";
 }
 
-/** The single value of a header, without the dialect's form. Refuses all but the strict form. */
 function oneHeader<const Kind extends "timestamp" | "signature">(
   { headers, dialect }: Pick<VerifyInput, "headers" | "dialect">,
   kind: Kind,
@@ -251,7 +237,6 @@ function isSigned(secrets: readonly string[], digests: readonly string[], conten
   return results.includes(true);
 }
 
-/** The header lines, only the lines of `name` if headers can only be read by name; undefined for any other form. */
 function linesOf(headers: unknown, name: string): readonly HeaderLine[] | undefined {
   if (typeof headers !== "object" || headers === null || "then" in headers) return undefined;
   if (Array.isArray(headers) && headers.every((header) => typeof header === "string"))

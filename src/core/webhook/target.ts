@@ -7,38 +7,32 @@ import { refuseFact } from "../refusals.ts";
 import { quote } from "../shell/quote.ts";
 import { codePointLength, printableLiteral } from "../text.ts";
 
-/** Maximum length of an endpoint's address, in characters. */
 const MAX_URL_LENGTH = 2048;
 
-/** A host name or an address, as for `--allow-target`. */
 const HOST_PATTERN = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/;
 
-/** The JSON Schema of a target; it cannot check the allowed hosts or the sandbox's own port. */
+/** The schema cannot check the allowed hosts or the sandbox's own port. */
 export const TARGET_SCHEMA = {
   maxLength: MAX_URL_LENGTH,
   pattern: `^https?://(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\\[[0-9a-f:.]+\\])(?::${PORT_PATTERN})?(?:[/?][^\\u0000-\\u0020#@]*)?$`,
 };
 
-/** The targets to which the sandbox may send (decision 14). */
 export type TargetPolicy = {
   /** Hosts in addition to loopback, or to public addresses, from `--allow-target`. */
   readonly allowedHosts: readonly string[];
-  /** The sandbox's own port, to which it never sends. */
   readonly ownPort: number;
   /**
-   * `public`: the sandbox is not on the merchant's machine, and sends to public addresses instead of loopback. Its
-   * network resolves names and connects only to public addresses, so no address is pinned (decision 124). Default:
-   * loopback.
+   * `public`: the sandbox sends to public addresses instead of loopback. Its network resolves names and
+   * connects only to public addresses, so no address is pinned (decision 124). Default: loopback.
    */
   readonly reach?: "public";
 };
 
-/** A target with its permitted addresses: fixed, or resolved from its name for each attempt. */
 export type DeliveryTarget = {
   readonly url: string;
   readonly port: number;
   readonly host: string;
-  /** In the order of attempts; null for an allowed name. With `public`, the host, which the network resolves. */
+  /** In the order of attempts; null for an allowed name. With `public`, the host's name. */
   readonly addresses: readonly string[] | null;
 };
 
@@ -95,7 +89,6 @@ function publicTarget(url: URL, { allowedHosts, ownPort }: TargetPolicy): Outcom
   return refuseFact("target_not_public", { host: printableLiteral(host), quoted: quote(host) });
 }
 
-/** Whether a host is a public address, or a name other than a name of this machine. */
 function isPublicHost(host: string): boolean {
   const address = host.replace(/[[\]]/g, "");
   if (!ipaddr.isValid(address)) return !/(^|\.)localhost$/.test(host);
@@ -123,7 +116,6 @@ export function checkCa(url: string, ca: string | null | undefined, policy: Targ
   return refuseFact("ca_without_https", {});
 }
 
-/** Parses a host without a port. Refuses with `invalid_parameter`, also addresses that the sandbox never uses. */
 export function parseTargetHost(text: string): Outcome<string> {
   const host = text.toLowerCase();
   const url = `http://${host}/`;
@@ -137,7 +129,7 @@ export function parseTargetHost(text: string): Outcome<string> {
   return refuseFact("host_spelling", { host: printableLiteral(text), meant: hostname });
 }
 
-/** The permitted addresses, resolved for each attempt, so that DNS cannot change in between. */
+/** Resolved for each attempt, so that DNS cannot change in between. */
 export function filterAddresses(
   target: DeliveryTarget,
   addresses: readonly string[],

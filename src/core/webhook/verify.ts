@@ -11,10 +11,6 @@ import {
 import { STATUSES } from "../checkout/checkout.ts";
 import { CHECKS, LENIENT_CHECKS, type Check, type WebhookEvent, type WebhookVerdict } from "./webhook.ts";
 
-/**
- * Verifies a webhook and parses its event (decisions 11 and 12): after `verifySignature` the body must be an event, and
- * the event id header, which is not signed, must not contradict it. `now` is milliseconds since the epoch.
- */
 export function verifyWebhook(options: VerifyInput): WebhookVerdict {
   const verdict = verifySignature(options);
   if (!verdict.ok) return verdict;
@@ -37,11 +33,11 @@ export function verifyWebhook(options: VerifyInput): WebhookVerdict {
   return { ok: true, eventId: event.event_id, timestamp: verdict.timestamp, event };
 }
 
-/** The fields of an event in the order in which the service writes them (decision 11), and the fields of its `data`. */
+/** The fields are in the order in which the service writes them (decision 11). */
 export const EVENT_FIELDS = Object.keys({ ...CHECKS.envelope, ...CHECKS.change });
 export const FIELDS_OF_CHECKOUT = Object.keys(CHECKS.checkout);
 
-/** The first invalid field of an event; undefined if all are valid. Additional fields are accepted. */
+/** Undefined if all fields are valid. Additional fields are accepted. */
 function findInvalidField(body: unknown, dialect: Dialect | undefined): string | undefined {
   if (!isRecord(body)) return "its object";
   const isNeeded = (field: string): boolean => field === "event_id" || hasField(dialect, field);

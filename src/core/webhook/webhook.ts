@@ -25,7 +25,6 @@ export type WebhookHeaders =
 export type HeaderLine = readonly [name: string, value: HeaderValue];
 type HeaderValue = string | readonly string[] | undefined;
 
-/** The input of a verification. */
 export type VerifyOptions = {
   /** The body exactly as it arrived, before any parser; a string stands for its UTF-8 bytes. */
   readonly rawBody: Uint8Array | ArrayBuffer | string;
@@ -143,9 +142,7 @@ const DATA_CHECKS: Checks<CheckoutWire> = {
 };
 
 /**
- * The check of each field, in the order in which the service writes them. Not a schema, so that a merchant's server
- * loads no schema library.
- *
+ * Not a schema, so that a merchant's server loads no schema library.
  * @internal
  */
 export const CHECKS = { envelope: ENVELOPE_CHECKS, change: CHANGE_CHECKS, checkout: DATA_CHECKS };

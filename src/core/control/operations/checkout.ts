@@ -19,7 +19,7 @@ import { nameSchemas } from "../../shape/wire-names.ts";
 import { storeOperation } from "../operation.ts";
 
 const MAX_PAGE_LENGTH = 200;
-/** Maximum length of a search text or an order_id in a query, in code points. */
+/** In code points. */
 const MAX_TEXT_LENGTH = 512;
 
 const originInput = z.string().check(z.meta(RETURN_ORIGIN_SCHEMA));
@@ -27,7 +27,6 @@ const pathInput = z.string().check(z.meta(RETURN_PATH_SCHEMA));
 const returnOrigins = z.object({ storeId: z.uuid(), returnOrigins: z.array(returnOrigin) });
 nameSchemas({ ReturnOrigin: returnOrigin, ReturnOrigins: returnOrigins });
 
-/** The operations on checkouts, prices and return origins (decisions 19, 38, 88, 89). */
 export const checkoutOperations = {
   pay: storeOperation("store", {
     route: ["POST", "/checkouts/{id}/pay"],
@@ -47,7 +46,6 @@ export const checkoutOperations = {
       "Returns a page of orders and sessions, newest first, and, if there are more, the id to pass as `before`. A text search covers only the newest checkouts, and returns how many. Refuses an unknown `before`.",
     request: () =>
       z.strictObject({
-        /** An id, the last 8 characters of an id, or any part of an order_id or a description. */
         q: z.optional(nonEmptyText(MAX_TEXT_LENGTH)),
         status: z.optional(checkoutStatus),
         object: z.optional(checkoutObject),
@@ -61,12 +59,14 @@ export const checkoutOperations = {
       z.object({
         storeId: z.uuid(),
         checkouts: z.array(checkoutEntry),
-        /** The store's time. */
         now: moment,
         nextBefore: z.nullable(z.uuid()),
         searched: z.nullable(z.int()),
         searchedBackTo: z.nullable(moment),
-        /** On the first page of a search: matching order_ids without a checkout, because every create was refused. */
+        /**
+         * Matching order_ids without a checkout, because every create was refused; only on the first page of
+         * a search.
+         */
         refused: z.array(refusedOrder),
       }),
     refusals: ["session_not_found"],
@@ -110,7 +110,6 @@ export const checkoutOperations = {
     answer: () =>
       z.extend(price, {
         added: z.boolean(),
-        /** The payment method and currency of the price that are not active for the store. */
         missingCapabilities: z.array(z.string()),
       }),
     refusals: ["state_conflict"],

@@ -5,7 +5,6 @@ import { nameSchemas } from "../../shape/wire-names.ts";
 import { dispatchedAttempt } from "../../webhook/shapes.ts";
 import { storeOperation } from "../operation.ts";
 
-/** The longest span by which one request moves a clock, in milliseconds: a year. */
 const MAX_ADVANCE_MS = 366 * 24 * 3_600_000;
 
 const clock = z.object({
@@ -13,13 +12,11 @@ const clock = z.object({
   frozen: z.boolean(),
   fired: z.array(statusChange),
   delivered: z.array(dispatchedAttempt),
-  /** The number of due deliveries that receivers have not answered yet. */
   undelivered: wholeNumber(0),
 });
 
 nameSchemas({ Clock: clock });
 
-/** The operations on a store's clock (decision 18). */
 export const clockOperations = {
   showClock: storeOperation("viewer", {
     route: ["GET", "/clock"],

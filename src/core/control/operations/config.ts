@@ -3,7 +3,6 @@ import { storeShapes } from "../../config/store-fields.ts";
 import { changeEntry, servedConfig } from "../../config/shapes.ts";
 import { sandboxOperation } from "../operation.ts";
 
-/** The operations on the configuration of the whole sandbox (decisions 83 to 85). */
 export const configOperations = {
   showConfig: sandboxOperation("owner", {
     part: "configuration",
@@ -22,14 +21,13 @@ export const configOperations = {
     request: () =>
       z.strictObject({
         stores: z.array(storeShapes().requestedStore),
-        /** Whether to remove items that are missing from a described list. */
         prune: z.optional(z.boolean()),
         dryRun: z.optional(z.boolean()),
       }),
     answer: () =>
       z.object({
         changes: z.array(changeEntry),
-        /** The created stores. Their keys are not shown again. */
+        /** The keys of the created stores are not shown again. */
         made: z.array(
           z.object({
             id: z.string(),

@@ -8,25 +8,19 @@ import { storeOperation } from "../operation.ts";
 
 const MAX_STEPS = 400;
 const MAX_PAGE_LENGTH = 1000;
-/** The longest lease of a drill, in milliseconds: an hour more than the longest timeout of a command. */
 const MAX_LEASE_MS = 25 * 3_600_000;
 const MAX_POSTS = 100;
-/** Maximum number of header lines of a request to an endpoint, and of characters of its body in base64. */
 const MAX_HEADERS = 20;
 const MAX_POSTED_CHARACTERS = 200_000;
 
 const postedRequest = z.strictObject({
   endpointId: z.uuid(),
   method: z.enum(["POST", "PUT", "PATCH"]),
-  /** Added to the address. */
   suffix: z.enum(["", "/", "?x=1"]),
-  /** A name can have several lines. */
   headers: z.array(z.strictObject({ name: z.string(), value: z.string() })).check(z.maxLength(MAX_HEADERS)),
   /** In base64. */
   body: z.string().check(z.maxLength(MAX_POSTED_CHARACTERS)),
-  /** Whether to send the body in two parts, with a pause between them. */
   inParts: z.optional(z.boolean()),
-  /** Whether to use a kept connection, as deliveries do, or a new connection. */
   connection: z.enum(["kept", "fresh"]),
 });
 const postedAnswer = z.object({
@@ -35,13 +29,11 @@ const postedAnswer = z.object({
   status: z.nullable(z.int()),
   body: z.string(),
   retryAfter: z.nullable(z.string()),
-  /** Why there was no answer: the kind of error, the network's message and the observed fault. */
   error: z.nullable(z.enum(DELIVERY_ERRORS)),
   message: z.string(),
   fault: z.nullable(z.enum([...CONNECTION_FAULTS, "elsewhere"])),
 });
 
-/** The operations on drills (decisions 50, 66). */
 export const drillOperations = {
   openLease: storeOperation("store", {
     route: ["POST", "/leases"],
@@ -103,7 +95,6 @@ export const drillOperations = {
     request: () =>
       z.strictObject({
         kind: z.enum(DRILL_KINDS),
-        /** Identifies the subject of the drill; for `idempotency` the store. */
         subject: drillText,
         steps: z.array(drillStep).check(z.minLength(1), z.maxLength(MAX_STEPS)),
       }),

@@ -7,7 +7,6 @@ const faultList = z.object({ storeId: z.uuid(), faults: z.array(faultEntry) });
 
 nameSchemas({ FaultList: faultList });
 
-/** The operations on injected faults (decision 94). */
 export const faultOperations = {
   addFault: storeOperation("store", {
     route: ["POST", "/faults"],
@@ -15,7 +14,6 @@ export const faultOperations = {
     description:
       "Adds a fault of v1 or of deliveries, or all faults of a profile, and returns them. Refuses fields that do not apply to the action, an end in the past, an unknown event or endpoint, and more than 100 faults.",
     request: () => faultRequest,
-    /** `fault` is the first of `faults`. */
     answer: () => z.object({ fault: faultEntry, faults: z.array(faultEntry) }),
     refusals: ["state_conflict"],
   }),

@@ -4,7 +4,6 @@ import { keyEntry, keyScopes, STORE_ROLES, tokenEntry } from "../../store/shapes
 import { sandboxOperation, storeOperation } from "../operation.ts";
 import { VALIDITY_MS } from "../rights.ts";
 
-/** The rights of a token or a link for one store. */
 export const storeRights = {
   /** `viewer`: read-only, without secrets. Default: `store`, all operations with the least role `viewer` or `store`. */
   role: z.optional(z.enum(STORE_ROLES)),
@@ -12,7 +11,6 @@ export const storeRights = {
   validMs: z.optional(wholeNumber(VALIDITY_MS.least, VALIDITY_MS.most)),
 };
 
-/** The operations on the API keys of a store (decisions 15, 89), and on tokens for it (decision 150). */
 export const keyOperations = {
   createKey: storeOperation("store", {
     route: ["POST", "/keys"],

@@ -3,7 +3,6 @@ import { sandboxOperation } from "../operation.ts";
 import { storeRights } from "./keys.ts";
 import { moment, textUpTo, wholeNumber } from "../../shape/fields.ts";
 
-/** The operations on the portal's sessions (decision 99). */
 export const portalOperations = {
   createSignIn: sandboxOperation("owner", {
     part: "portal",

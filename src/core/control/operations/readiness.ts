@@ -27,11 +27,10 @@ const storeSummary = () =>
     apiKeys: z.array(z.object({ id: z.uuid(), lastFour: z.string(), scopes: z.array(z.enum(SCOPES)) })),
     returnOrigins: z.array(returnOrigin),
     endpoints: wholeNumber(0),
-    /** The names that the store uses in answers and events (decision 148); missing if they are the sandbox's own. */
     dialect: z.optional(dialectSchema()),
   });
 
-/** The operations on the checklist. The administrator's operations need the admin token (decision 49). */
+/** The administrator's operations need the admin token (decision 49). */
 export const readinessOperations = {
   assumptions: storeOperation("viewer", {
     route: ["GET", "/assumptions"],

@@ -7,14 +7,12 @@ import { parseStatuses, STATUSES_SCHEMA } from "../../request/statuses.ts";
 import { errorWords, moment, momentInRequest, nonEmptyText, wholeNumberInQuery } from "../../shape/fields.ts";
 import { storeOperation } from "../operation.ts";
 
-/** The longest time that a list request waits for the next entry, in milliseconds. */
 export const MAX_REQUEST_WAIT_MS = 20_000;
 
 const MAX_PAGE_LENGTH = 1000;
 
 const MAX_ID_LENGTH = 64;
 
-/** The operations on the request log, and `explain` (decisions 86, 87). */
 export const requestOperations = {
   listRequests: storeOperation("viewer", {
     route: ["GET", "/requests"],
@@ -89,7 +87,6 @@ export const requestOperations = {
       z.strictObject({
         id: nonEmptyText(MAX_ID_LENGTH),
         as: z.optional(z.enum(EXPLAINABLE_KINDS)),
-        /** Default: English. */
         language: z.optional(z.enum(LANGUAGES)),
       }),
     answer: () => z.object({ checkoutId: z.string(), html: z.string() }),

@@ -2,7 +2,6 @@ import * as z from "zod/mini";
 import { sandboxDescription } from "../../sandbox/description.ts";
 import { sandboxOperation } from "../operation.ts";
 
-/** The operations on the serving process (decision 74). */
 export const sandboxOperations = {
   describe: sandboxOperation("viewer", {
     route: ["GET", "/openapi.json"],

@@ -6,7 +6,6 @@ import { SNAPSHOT_NAME_PATTERN } from "../../snapshot/snapshot.ts";
 import { erasedStore, storeEntry } from "../../store/shapes.ts";
 import { sandboxOperation, storeOperation } from "../operation.ts";
 
-/** Stands for a new merchant, instead of an existing merchant's id. */
 export const NEW_MERCHANT = "new";
 
 const snapshotName = z
@@ -23,7 +22,6 @@ const restoreRequest = z.extend(snapshotRequest, {
 });
 const restoreCodes = ["missing_parameter", "invalid_parameter", "not_found", "state_conflict"] as const;
 
-/** The operations on the stores of a sandbox (decision 90); `storeSummary` shows one store. */
 export const storesOperations = {
   createStore: sandboxOperation("owner", {
     route: ["POST", "/stores"],
@@ -66,7 +64,6 @@ export const storesOperations = {
         merchantId: z.uuid(),
         name: z.string(),
         signingSecret: z.string(),
-        /** The number of the store's endpoints that sign with their own secret after a rotation. */
         ownSecrets: z.optional(z.int()),
       }),
     refusals: ["state_conflict"],
@@ -125,7 +122,6 @@ export const storesOperations = {
       "Replaces one store, which is created if it does not exist, or all stores with their state in a snapshot, in one transaction, and returns the restored stores. Refuses an unknown or damaged snapshot, another sandbox's snapshot without `trust`, and with `all` the snapshot of a single store.",
     request: () =>
       z.extend(restoreRequest, {
-        /** Whether to refuse a snapshot of one store. Default: false. */
         all: z.optional(z.boolean()),
       }),
     answer: () => restoreSummary,

@@ -10,7 +10,6 @@ import { TARGET_SCHEMA } from "../../webhook/target.ts";
 import { storeOperation } from "../operation.ts";
 
 export const DEFAULT_OVERLAP_MS = 24 * 3_600_000;
-/** The longest time that one request waits for events, deliveries or the change of an endpoint, in milliseconds. */
 export const MAX_EVENT_WAIT_MS = 20_000;
 
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000;
@@ -22,7 +21,6 @@ const receiverUrl = z.string().check(z.meta({ ...TARGET_SCHEMA, not: { pattern: 
 
 const deliveries = z.object({ deliveries: z.array(deliveryEntry) });
 
-/** The operations on endpoints, events and deliveries (decisions 11 to 14, 45). */
 export const webhookOperations = {
   listEndpoints: storeOperation("viewer", {
     route: ["GET", "/endpoints"],
@@ -79,7 +77,6 @@ export const webhookOperations = {
       z.extend(signingSecrets, {
         /** The store's time if its clock was moved or frozen; null for real time. */
         storeTime: z.nullable(moment),
-        /** The names that the store's events use; missing if they are the sandbox's own. */
         dialect: z.optional(dialectSchema()),
       }),
   }),
@@ -136,7 +133,6 @@ export const webhookOperations = {
     request: () =>
       z.strictObject({
         url: z.string(),
-        /** The ids of requests that the listener is handling, separated by commas. */
         known: z.optional(z.string()),
         waitMs: z.optional(wholeNumberInQuery(0, MAX_EVENT_WAIT_MS)),
       }),
@@ -165,11 +161,9 @@ export const webhookOperations = {
     summary: "Lists events",
     description:
       "Returns events that match every filter, oldest first: the events after `since`, or the newest, and then, if there are more, the id to pass as `before`. With `wait_ms` it waits for a match, and returns an empty list if there is none in time. Refuses `before` with `since` or `wait_ms`.",
-    /** Without `since`, the newest events. */
     request: () =>
       z.strictObject({
         since: z.optional(wholeNumberInQuery(0)),
-        /** With `since`: only events created since this time. */
         from: z.optional(momentInRequest),
         /** Without `since`: the id of the first event of the previous page, `next_before` of its answer. */
         before: z.optional(z.uuid()),

@@ -2,9 +2,7 @@ import type { Words } from "../../language.ts";
 import type { DrillSentence } from "../drill-sentences.ts";
 import { JUDGED_INVARIANTS, type JudgedInvariant } from "./judged-invariants.ts";
 
-/** Likely mistakes. The list is closed. */
 export const CAUSES = {
-  // Mistakes of a client, each shown by an answer of the service or by the end of its command.
   no_key: [
     "A create has no Idempotency-Key, and the service refuses it.",
     "创建请求没有 Idempotency-Key，因此被本服务拒绝。",
@@ -41,7 +39,6 @@ export const CAUSES = {
     "The purchase is repeated without a create, although no earlier attempt was answered: the order may exist, but the shop does not know it. Store the purchase and its key before the first attempt, and resume from there.",
     "此前的尝试都没有得到响应，再次购买时却没有发送创建请求：订单可能已存在，而商店并不知道。请在首次尝试之前保存购买及其幂等键，再次购买时由此继续。",
   ],
-  // Mistakes that answers, deliveries, the view or the end of a run show.
   ...withRemedy("one_order", {
     new_order_id: [
       "The purchase created an order with another order_id: a retry uses a new order_id.",
@@ -158,7 +155,6 @@ export const CAUSES = {
     ],
     secret_in_view: ["A secret was in the view of the order.", "订单视图中含有密钥。"],
   }),
-  // Mistakes that a history shows.
   other_names: (namesText) => [
     `The shop refused or did not book the events of a purchase that nothing disturbed. This store has a dialect: ${namesText}. Let the shop read the names of the dialect, or use a store without one.`,
     `在没有干扰的情况下，您的商店拒绝了购买的事件，或没有入账。沙箱中的这个商店使用方言：${namesText}。请让您的商店读取方言的名称，或改用沙箱中没有方言的商店。`,
@@ -351,7 +347,6 @@ export const CAUSES = {
 
 export type Cause = keyof typeof CAUSES;
 
-/** Mistakes that break a rule, each with the rule's remedy. */
 function withRemedy<const Name extends string>(
   invariant: JudgedInvariant,
   causes: Readonly<Record<Name, Words>>,

@@ -44,7 +44,6 @@ export const NOTES = {
   ],
 } as const satisfies Readonly<Record<string, Words>>;
 
-/** Notes on missing fields of the section `shop`, and on `--quick`: the omitted checks, and whether that is a risk. */
 export const MISSING_FIELDS = {
   bookings: {
     isRisk: true,

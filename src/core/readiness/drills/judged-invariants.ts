@@ -1,6 +1,5 @@
 import type { Words } from "../../language.ts";
 
-/** The rules that hold for every purchase under every fault, each with its remedy. The list is closed. */
 export const JUDGED_INVARIANTS = {
   one_order: {
     rule: ["one purchase creates one order", "一次购买只产生一个订单"],

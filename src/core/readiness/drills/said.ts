@@ -1,4 +1,3 @@
-// The texts of a drill's steps are facts with values. They are stored as facts, and rendered where they are shown.
 import { english, type Words } from "../../language.ts";
 import { EXPECTED_RESULTS, FAILURE_RESULTS, STEP_RESULTS, type DrillSentence } from "../drill-sentences.ts";
 import type { DrillStep, StepText, StepValue, ShownStep } from "../drill-shapes.ts";
@@ -8,7 +7,6 @@ import { JUDGED_INVARIANTS } from "./judged-invariants.ts";
 import { CONNECTION_CAUSES, DRILL_CAUSES, DRILL_NOTES } from "./webhook-advice.ts";
 import { WEBHOOK_STEP_TITLES } from "./webhook.ts";
 
-/** The sentences of all facts, by table. */
 export const FACT_TABLES = [
   EXPECTED_RESULTS,
   STEP_RESULTS,
@@ -40,12 +38,10 @@ export function factOf<Value extends StepValue = string>(
   return { fact, values };
 }
 
-/** A fact in the names of a store's dialect; `namesText`: the differences of its deliveries. */
 export function withNames(namesText: string | undefined, fact: StepValue): StepText {
   return namesText === undefined ? fact : factOf<StepValue>("in_names", fact, namesText);
 }
 
-/** The words of a text or a fact; a fact that only another version knows is shown by its name. */
 export function wordsOf(value: StepText): Words {
   if (typeof value === "string") return [value, value];
   const values = value.values.map(wordsOf);
@@ -59,7 +55,6 @@ export function englishOf(text: StepText): string {
   return english(wordsOf(text));
 }
 
-/** A step with its texts in English, as in JSON. */
 export function inEnglish({ expected, got, cause, ...step }: DrillStep): ShownStep {
   return {
     ...step,
@@ -69,7 +64,6 @@ export function inEnglish({ expected, got, cause, ...step }: DrillStep): ShownSt
   };
 }
 
-/** A broken rule without a special cause. */
 function ruleWords({ rule, remedy }: { readonly rule: Words; readonly remedy: Words }): Words {
   return [`${rule[0]}: ${remedy[0]}`, `${rule[1]}：${remedy[1]}`];
 }

@@ -16,7 +16,6 @@ function secretCommand(endpointId: string): string {
   return `checkout endpoints secret ${endpointId}`;
 }
 
-/** The likely causes of a failed case of the webhook drill, with their remedies. The list is closed. */
 export const DRILL_CAUSES = {
   takes_all: [
     "The receiver answers 2xx to everything, even to invalid requests: the answer does not depend on the verification. Verify first, and answer 400 if that fails.",
@@ -340,7 +339,6 @@ export const DRILL_CAUSES = {
   ],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
-/** The notes about passed cases. The list is closed. */
 export const DRILL_NOTES = {
   strict_tolerance: [
     "A note: the receiver refuses timestamps that are less than 5 minutes off. The interface states no tolerance; with a short one, a slow network or an inaccurate clock delays events until their next attempt.",
@@ -368,11 +366,9 @@ export const DRILL_NOTES = {
   ],
 } as const satisfies Readonly<Record<string, Words>>;
 
-/** The code of a cause: of the drill, or of a delivery that got no answer. */
 export type DrillCause = keyof typeof DRILL_CAUSES | `connection:${ConnectionFault | DeliveryError}`;
 export type DrillNote = keyof typeof DRILL_NOTES;
 
-/** The causes of failed deliveries as whole sentences, by `connection:` and the code of the cause. */
 export const CONNECTION_CAUSES: Readonly<Record<string, Words>> = Object.fromEntries(
   [...DELIVERY_CAUSES, ["", OTHER_CAUSE] as const].map(([code, { text: words }]) => {
     const [text, chinese] = words;

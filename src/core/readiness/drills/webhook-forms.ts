@@ -1,5 +1,3 @@
-// The forms of webhooks that are sent to a receiver, as mutations of a genuine event. Their grammar: webhook-case.ts;
-// their titles and lists: webhook.ts; the causes of answers: core/judge/forms/causes.ts.
 import { gzipSync } from "node:zlib";
 import { STALE_AGE_SECONDS } from "../../webhook/delivery-request.ts";
 import { DEFAULT_TOLERANCE_SECONDS } from "../../webhook/signature.ts";
@@ -20,15 +18,12 @@ import {
   type Mutations,
 } from "./webhook-case.ts";
 
-/** Number of correct digits in a signature that ends early: half of them. */
 export const SHORT_LENGTH = 32;
 export const SIGNATURE_LENGTH = 64;
-/** Number of correct digits at both ends of a signature with a wrong middle. */
 export const CORRECT_DIGIT_COUNTS = { first: 40, last: 8 } as const;
 export const WRONG_SIGNATURE_COUNT = 200;
 const LARGE_BODY_BYTES = 100 * 1024;
 const LONG_SIGNATURE_LENGTH = 10 * 1024;
-/** Ages of a timestamp that every receiver must accept, or must refuse, in seconds. */
 const MINUTE_SECONDS = 60;
 const TEN_MINUTES_SECONDS = 600;
 /** Slightly less and more than the tolerance of decision 12, in seconds. The interface states no tolerance. */
@@ -38,7 +33,6 @@ const BEYOND_TOLERANCE_SECONDS = DEFAULT_TOLERANCE_SECONDS + 30;
 const CURL_HEADERS = { "User-Agent": "curl/8.5.0", Accept: "*/*" } as const;
 const FORM_HEADERS = { "Content-Type": "application/x-www-form-urlencoded" } as const;
 const NO_HEADERS = { omittedNames: ["eventId", "timestamp", "signature"] } as const;
-/** Headers that a receiver does not know, as proxies and tracers add them. */
 const EXTRA_HEADERS = {
   Traceparent: `00-${"1".repeat(32)}-${"2".repeat(16)}-00`,
   "X-Request-Id": "0000",
@@ -73,7 +67,6 @@ const NO_STORE_CLAIM: Claim = {
 const UNSET_TEXTS = ["", "undefined", "null"] as const;
 const PRINTED_TEXTS = ["None", "NaN", "[object Object]"] as const;
 
-/** The forms with `webhook.test`, in the order of their steps. */
 export const TEST_FORMS = {
   good_event: genuineForm("fails_after_check"),
   duplicate: genuineForm("rejects_duplicates", FIRST_EVENT),
@@ -243,17 +236,14 @@ export function badlySignedTitle([text, chinese]: Words): Words {
   return [`a wrong signature, ${text}`, `签名错误，${chinese}`];
 }
 
-/** A form with a wrong signature that a receiver may trust because of how it is sent. */
 function badlySignedForm(cause: DrillCause, mutations: Mutations): Form {
   return unusualForm(cause, { ...WRONG_SIGNATURE, ...mutations });
 }
 
-/** A form about which the interface says nothing. */
 function unstatedForm(notes: NonNullable<Form["notes"]>, mutations: Mutations): Form {
   return { expected: "2xx or 4xx", notes, ...mutations };
 }
 
-/** A form with a wrong signature and another content type; undefined: without a content type. */
 function contentTypeForm(type: string | undefined): TitledForm {
   const title: Words =
     type === undefined ? ["with no content type", "没有内容类型"] : [`sent as ${type}`, `内容类型为 ${type}`];
@@ -266,14 +256,12 @@ function claimForm({ words, change }: Claim): TitledForm {
   return { ...form, title: badlySignedTitle(words) };
 }
 
-/** A form signed with texts that anybody can guess: a printed form of an unset variable, or a default. */
 function guessedSecretForm(...secrets: readonly string[]): TitledForm {
   const text = secrets.join(", ");
   const title: Words = [`signed with ${text} as the secret`, `以 ${text} 为密钥签名`];
   return { ...forgedForm("takes_guessed_secret", { secret: () => secrets }), title };
 }
 
-/** A form with event fields by which a program may choose its secret, signed with texts for a missing secret. */
 function chosenSecretForm({ words, change }: Claim, secrets: readonly string[]): TitledForm {
   const secretsText = secrets.map((secret) => secret || '""').join(", ");
   const title: Words = [
@@ -283,7 +271,6 @@ function chosenSecretForm({ words, change }: Claim, secrets: readonly string[]):
   return { ...forgedForm("chooses_secret", { changeEvent: change, secret: () => secrets }), title };
 }
 
-/** A form that claims to come from an address that a receiver may take for its own proxy, or for the service. */
 function forwardedForm(address: string, mutations: Mutations): TitledForm {
   const host = address.includes(":") ? `[${address}]` : address;
   const headers = {
@@ -309,7 +296,6 @@ function changeMiddle(digits: string): string {
   return digits.slice(0, first) + flipDigits(digits.slice(first, -last)) + digits.slice(-last);
 }
 
-/** A function that changes every other digit, from the first or the second on. */
 function changeEveryOther(position: "first" | "second"): (digits: string) => string {
   return (digits) =>
     digits.replace(/(.)(.)/g, (_, firstDigit: string, secondDigit: string) =>
@@ -317,7 +303,6 @@ function changeEveryOther(position: "first" | "second"): (digits: string) => str
     );
 }
 
-/** The correct signature at one of three positions, as during a rotation of secrets (decision 12). */
 function placeSignature(position: 0 | 1 | 2): (digits: string) => string {
   return (digits) =>
     [wrongDigits(digits), wrongDigits(wrongDigits(digits))].toSpliced(position, 0, digits).join(",");
@@ -327,14 +312,12 @@ function fieldsOf(body: string): [string, unknown][] {
   return Object.entries(JSON.parse(body) as object);
 }
 
-/** JSON with spaces between its outer tokens, as Python's json.dumps writes it. */
 function addSpaces(body: string): string {
   return `{${fieldsOf(body)
     .map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`)
     .join(", ")}}`;
 }
 
-/** Fields in another order, tabs, escapes, characters of 1 to 4 bytes, a trailing line break. */
 function writeUnusually(body: string, dialect: Dialect | undefined): string {
   const dataField = dialect?.event_fields?.["data"] ?? "data";
   const lines = fieldsOf(body)
@@ -350,7 +333,6 @@ function indentBody(body: string): string {
   return JSON.stringify(Object.fromEntries(fieldsOf(body)), null, 2);
 }
 
-/** Changes one digit of a time or number, so that the body is still an event; without such a digit, adds a space. */
 function changeDigit(body: string): string {
   const changedBody = body.replace(/\d(?=Z"|,")/, (digit) => flipDigits(digit, 10));
   return changedBody === body ? `${body} ` : changedBody;

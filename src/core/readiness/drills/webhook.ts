@@ -1,5 +1,3 @@
-// The forms of webhooks with their titles: the forms of webhook-forms.ts, also with order events. A step of a drill has
-// the name of its form.
 import { STATUSES, type CheckoutObject, type Status } from "../../checkout/checkout.ts";
 import type { CheckoutEvent } from "../../checkout/event.ts";
 import type { Words } from "../../language.ts";
@@ -28,7 +26,6 @@ type UntitledFormName = {
   [Name in TestFormName]: (typeof TEST_FORMS)[Name] extends { readonly title: Words } ? never : Name;
 }[TestFormName];
 
-/** The titles that do not follow from the mutations of their forms. */
 const TITLES: Readonly<Record<UntitledFormName | "order_event" | "unknown_order" | "older_event", Words>> = {
   good_event: ["a valid event", "有效事件"],
   duplicate: ["the same event again, with a new signature", "同一事件再次推送，重新签名"],
@@ -159,7 +156,6 @@ const TITLES: Readonly<Record<UntitledFormName | "order_event" | "unknown_order"
   ],
 };
 
-/** The forms that are also sent with an event of an order: some for each kind of mistake. */
 const PAYMENT_FORMS = [
   "bad_signature",
   "wrong_secret",
@@ -186,7 +182,6 @@ const PAYMENT_FORMS = [
 
 const FORGED_PAYMENT: Mutations = { event: "payment", signature: wrongDigits };
 
-/** The forms about an order, sent only with the merchant's consent. */
 const ORDER_FORMS = {
   order_event: genuineForm("refuses_orders", { event: "order" }),
   ...forgedPayments(),
@@ -195,7 +190,6 @@ const ORDER_FORMS = {
   ...formsByType("forged", (type) => forgedForm("skips_orders", { event: type, signature: wrongDigits })),
 } as const;
 
-/** The forms with other accepted events, of the order and of an order of the other kind; sent if such events exist. */
 const ACCEPTED_FORMS = formsByType("accepted", (type) =>
   genuineForm("refuses_orders", { acceptedType: type }),
 );
@@ -204,31 +198,26 @@ type NameByType<Prefix extends string> = `${Prefix}_${CheckoutObject}_${Status}`
 
 export type CaseName = TestFormName | keyof typeof ORDER_FORMS | NameByType<"accepted">;
 
-/** All forms (decisions 50, 67 and 68). */
 export const DRILL_CASES: Readonly<Record<CaseName, Form>> = {
   ...TEST_FORMS,
   ...ORDER_FORMS,
   ...ACCEPTED_FORMS,
 };
 
-/** Names of the forms with `webhook.test`. */
 export const CASE_NAMES: readonly CaseName[] = Object.keys(TEST_FORMS) as readonly TestFormName[];
-/** Names of the forms about an order, which are sent only with the merchant's consent. */
 export const ORDER_CASE_NAMES = Object.keys(ORDER_FORMS) as readonly CaseName[];
-/** Names of the forms with other accepted events, which are sent only if such events exist. */
 export const ACCEPTED_CASE_NAMES = Object.keys(ACCEPTED_FORMS) as readonly NameByType<"accepted">[];
 
-/** The forms that are sent in sequence before all others: their results must not depend on other requests in flight. */
+/** Sent in sequence before all others: their results must not depend on other requests in flight. */
 export const FIRST_CASES: ReadonlySet<CaseName> = new Set(
   CASE_NAMES.slice(0, CASE_NAMES.indexOf("forged_on_connection") + 1),
 );
 
-/** Whether a drill also sent order events: without them it shows only how `webhook.test` is handled. */
+/** Without order events, a drill shows only how `webhook.test` is handled. */
 export function hasOrderEvents(steps: readonly Pick<DrillStep, "name">[]): boolean {
   return ORDER_CASE_NAMES.every((name) => steps.some((step) => step.name === name));
 }
 
-/** The form with `webhook.test` that a form of an order repeats; undefined for other forms. */
 export function testFormOf(name: CaseName): TestFormName | undefined {
   const testForm = name.replace(/^payment_/, "");
   return testForm !== name && testForm in TEST_FORMS ? (testForm as TestFormName) : undefined;

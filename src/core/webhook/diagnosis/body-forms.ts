@@ -1,31 +1,25 @@
-// Bodies as frameworks, gateways, shells and logs pass them on: how each form is recognised, and the body inside.
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from "node:zlib";
 import { isRecord, parseJson } from "../../json.ts";
 import type { CauseFinding } from "./causes.ts";
 import { detailOf, type DetailFact, type DetailName } from "./details.ts";
 
-/** A recognised form, and the body inside; null if the body cannot be restored from it. */
 type BodyForm = {
   readonly code: CauseFinding["code"];
   readonly detail: DetailFact;
   readonly innerBody: Uint8Array | null;
 };
 
-/** Maximum size of a decompressed body, in bytes: events are small. */
 const MAX_INNER_BYTES = 64 * 1024;
-/** Maximum size of a body whose form is looked for, in bytes. */
 const MAX_FORM_BYTES = 32 * 1024;
 /** Lengths at which databases and logs cut texts. */
 const COMMON_LIMITS = new Set([255, 256, 512, 1000, 1023, 1024, 2000, 2048, 4000, 4095, 4096, 8192]);
 
-/** A form; a text stands for its UTF-8 bytes. */
 function formOf(code: CauseFinding["code"], detail: DetailFact, inner: Uint8Array | string | null): BodyForm {
   return { code, detail, innerBody: typeof inner === "string" ? Buffer.from(inner) : inner };
 }
 
 type Recogniser = (bytes: Buffer, text: string) => BodyForm | undefined;
 
-/** The outermost form of a body, as a list of one; empty if no form is recognised, as for an event. */
 export function bodyForms(rawBody: Uint8Array): readonly BodyForm[] {
   if (rawBody.length > MAX_FORM_BYTES) return [];
   const bytes = Buffer.from(rawBody);
@@ -33,13 +27,11 @@ export function bodyForms(rawBody: Uint8Array): readonly BodyForm[] {
   return RECOGNISERS.flatMap((recognise) => recognise(bytes, text) ?? []).slice(0, 1);
 }
 
-/** The body inside an encoded or wrapped body, also without its final line break; empty if none can be restored. */
 export function innerBodies(
   rawBody: Uint8Array,
 ): (readonly [code: CauseFinding["code"], detail: DetailFact, innerBody: Uint8Array])[] {
   return bodyForms(rawBody).flatMap(({ code, detail, innerBody }) => {
     if (innerBody === null) return [];
-    // A line break at the end of a file is not a second cause.
     const bodies = innerBody.at(-1) === 0x0a ? [innerBody, innerBody.subarray(0, -1)] : [innerBody];
     return bodies.map((body) => [code, detail, body] as const);
   });
@@ -125,7 +117,6 @@ function recogniseChunked(bytes: Buffer): BodyForm | undefined {
     : formOf("body_chunked", detailOf("chunk_sizes"), Buffer.concat(parts));
 }
 
-/** The length of a signature in hexadecimal. */
 const SIGNATURE_LENGTH = 64;
 
 function recognisePrintedBytes(_bytes: Buffer, bodyText: string): BodyForm | undefined {
@@ -172,7 +163,6 @@ function pythonBytes(text: string): Buffer {
   return Buffer.from(plainText, "latin1");
 }
 
-/** Objects as programs print them; their bytes are lost. */
 function recognisePrintedObject(_bytes: Buffer, bodyText: string): BodyForm | undefined {
   const text = bodyText.trim();
   const patterns: readonly (readonly [RegExp, DetailName])[] = [
@@ -226,10 +216,8 @@ function recogniseHtmlEscaped(_bytes: Buffer, text: string): BodyForm | undefine
   return formOf("body_html_escaped", detailOf("html_escapes"), plainText);
 }
 
-/** The fields in which gateways and queues pass a body on. */
 const BODY_FIELDS = ["body", "rawBody", "raw_body", "payload", "data", "Body", "Message", "message"];
 
-/** The event of a gateway or a queue, or an event inside another object. */
 function recogniseWrapped(_bytes: Buffer, text: string): BodyForm | undefined {
   const value = parseJson(text);
   if (!isRecord(value) || isEvent(value)) return undefined;
@@ -250,7 +238,6 @@ function recogniseWrapped(_bytes: Buffer, text: string): BodyForm | undefined {
   return formOf("body_wrapped", detailOf("queue_records"), recordBody);
 }
 
-/** JSON with escaped quotes, in single quotes or backquotes, or as a CSV field. */
 function recogniseQuotedJson(_bytes: Buffer, bodyText: string): BodyForm | undefined {
   const text = bodyText.trim();
   if (/^\{\s*\\"/.test(text)) {
@@ -287,7 +274,6 @@ function recogniseBase64(_bytes: Buffer, bodyText: string): BodyForm | undefined
   return formOf("body_base64", detailOf("from_base64"), Buffer.from(encodedText, "base64"));
 }
 
-/** A body after another text, as logs print it. */
 function recognisePrefixed(_bytes: Buffer, text: string): BodyForm | undefined {
   const [, prefix = "", json = ""] = /^([^{[\n]{1,200}?)(\{"[\s\S]*\})\s*$/.exec(text.trim()) ?? [];
   if (prefix.trim() === "" || prefix.startsWith("\ufeff") || parseJson(json) === undefined) return undefined;
@@ -314,7 +300,6 @@ function isJsonText(bytes: Uint8Array): boolean {
   return isRecord(parseJson(Buffer.from(bytes).toString("utf8")));
 }
 
-/** Whether bytes are UTF-8 without NUL characters. */
 function isText(bytes: Buffer): boolean {
   return !bytes.includes(0) && Buffer.from(bytes.toString("utf8"), "utf8").equals(bytes);
 }
@@ -323,7 +308,6 @@ function valueOrNull<Value>(read: () => Value): Value | null {
   try {
     return read();
   } catch {
-    // Damaged or too large: the form is still recognised by its beginning.
     return null;
   }
 }

@@ -5,34 +5,28 @@ import { innerBodies } from "./body-forms.ts";
 import { isRecord, parseJson } from "../../json.ts";
 import { FIELDS_OF_CHECKOUT, EVENT_FIELDS } from "../verify.ts";
 
-/** A value that may have been signed instead of the received one, with the causes that this would prove. */
 export type Variant<Value> = { readonly findings: readonly CauseFinding[]; readonly value: Value };
 
-/** A cause with its detail, and the value that is signed in that case; undefined if the cause is impossible. */
 export type VariantRow<Value> = readonly [
   code: CauseFinding["code"],
   detail: CauseFinding["detail"],
   value: Value | undefined,
 ];
 
-/** Maximum size of a body with variants, in bytes: events are small. */
 export const MAX_VARIED_BYTES = 32 * 1024;
-/** Maximum depth of JSON that is serialized again: events are flat. */
 const MAX_DEPTH = 8;
 const WHITE_SPACE = " \t\r\n";
 const BOM = "\u00ef\u00bb\u00bf";
 const ALL_BYTES = Array.from({ length: 256 }, (_, byte) => byte);
-/** The byte of each character in Windows-1252, which browsers also use for Latin-1. */
 const CP1252_BYTES = new Map(
   ALL_BYTES.map((byte) => [new TextDecoder("windows-1252").decode(Uint8Array.of(byte)), byte] as const),
 );
 
-/** The received body without a cause, then its variants, each with a cause, likely causes first. */
 export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[] {
   const receivedVariant = { findings: [], value: rawBody };
   if (rawBody.length > MAX_VARIED_BYTES) return [receivedVariant];
   const bytes = Buffer.from(rawBody);
-  // One character for each byte, so that every change of the text is the same change of the bytes.
+  // In latin1, every change of the text is the same change of the bytes.
   const latin1 = bytes.toString("latin1");
   const utf8 = bytes.toString("utf8");
   const changedVariants = variantsOf([
@@ -53,7 +47,6 @@ export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[
   return [...variantsByBytes.values()];
 }
 
-/** One variant for each row; a row without a value is dropped. */
 export function variantsOf<Value>(rows: readonly VariantRow<Value>[]): Variant<Value>[] {
   return rows.flatMap(([code, detail, value]) =>
     value === undefined ? [] : [{ findings: [{ code, detail }], value }],
@@ -66,7 +59,6 @@ export function compactJson(text: string): string | undefined {
   return value === undefined ? undefined : JSON.stringify(value);
 }
 
-/** A body; a text stands for its UTF-8 bytes. */
 type Body = Uint8Array | string;
 
 function whiteSpaceRows(latin1: string): VariantRow<Body>[] {
@@ -121,7 +113,6 @@ const ORDERS: readonly (readonly [name: DetailName | "", order: (value: unknown)
   ["service_order", sortAsWritten],
 ];
 
-/** Variants of JSON as other programs write JSON. */
 function jsonRows(text: string): VariantRow<Body>[] {
   const value = shallowJson(text.replace(/^\ufeff/, ""));
   if (value === undefined) return [];
@@ -176,7 +167,6 @@ const PLACEHOLDER_ROWS = ["", "[object Object]", "undefined", "null", "{}"].map(
   text,
 ]);
 
-/** The value of a JSON text; undefined if the text is not JSON or too deep. */
 function shallowJson(text: string): unknown {
   let depth = 0;
   let maxDepth = 0;
@@ -199,7 +189,6 @@ function sortKeys(value: unknown): unknown {
   return Object.fromEntries(sortedEntries.map(([key, innerValue]) => [key, sortKeys(innerValue)]));
 }
 
-/** The keys of an event in the service's order (decision 11). */
 function sortAsWritten(value: unknown): unknown {
   if (!isRecord(value)) return value;
   const orderedFields = sortByNames(value, EVENT_FIELDS);
@@ -223,7 +212,6 @@ function unescapeUnits(text: string): string {
   return text
     .replaceAll(/\\u([0-9a-f]{4})/gi, (escape, hex: string) => {
       const unit = Number.parseInt(hex, 16);
-      // Control characters, quotes and backslashes must stay escaped.
       return unit < 0x20 || unit === 0x22 || unit === 0x5c ? escape : String.fromCharCode(unit);
     })
     .replaceAll("\\/", "/");

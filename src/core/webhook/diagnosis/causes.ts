@@ -117,20 +117,16 @@ export const DIAGNOSIS_CAUSES = {
 
 type CauseCode = keyof typeof DIAGNOSIS_CAUSES;
 
-/** A cause that was found, without its message. */
 export type CauseFinding = {
   readonly code: CauseCode;
-  /** A name, a number, a span, or a fact about the request. */
   readonly detail?: string | DetailFact | undefined;
 };
 
 export type Diagnosis = {
   readonly code: CauseCode;
-  /** The likely cause and the remedy. Contains no secret and no digest. */
   readonly message: string;
-  /** Whether the cause is proven: undoing it gives a valid signature, or the mistake is visible in the request. */
+  /** Undoing the cause gives a valid signature, or the mistake is visible in the request. */
   readonly proven: boolean;
-  /** The part of the message about this request, without words; null if it is the same for every request. */
   readonly detail: string | DetailFact | null;
 };
 

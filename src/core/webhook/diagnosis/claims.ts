@@ -1,9 +1,8 @@
 import { parseJson } from "../../json.ts";
 
-/** The claims in a webhook's body, true or not; null for a missing claim. */
 export type Claims = ReturnType<typeof claimsIn>;
 
-/** Parses the claims of a body. Before the webhook is verified, its claims are for display only. */
+/** Before the webhook is verified, its claims are for display only. */
 export function claimsIn(body: unknown) {
   const object = fieldOf(body, "data");
   return {

@@ -1,5 +1,3 @@
-// The texts of details, which are inserted into the messages of core/webhook/diagnosis/causes.ts.
-
 const TEXTS = {
   secret_has_white_space: "The secret used for the verification has white space in or around it.",
   surrounded: "surrounded by white space",
@@ -154,7 +152,6 @@ const TEXTS = {
 
 export type DetailName = keyof typeof TEXTS;
 
-/** A detail without words: the name of its text, and the values in it. */
 export type DetailFact = { readonly fact: DetailName; readonly values: readonly Value[] };
 type Value = string | number | DetailFact;
 

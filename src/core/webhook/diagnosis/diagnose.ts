@@ -25,26 +25,24 @@ import { secretFormFindings } from "./pasted-secrets.ts";
 import { plainSignatures } from "../../shape/dialect.ts";
 import { bytesOf, headerNamesIn, headerValues, verifySignature, type VerifyInput } from "../signature.ts";
 
-/** A request whose verification failed, the secrets used, and further secrets that may have signed it. */
 export type DiagnoseOptions = VerifyInput & {
   readonly knownSecrets?: readonly KnownSecret[];
 };
 
-/** Maximum number of bytes to hash in search of a cause: less than a second of work for any request. */
 const MAX_HASHED_BYTES = 64 * 1024 * 1024;
-/** Cost of a trial in addition to its body, in bytes hashed. */
+/** Hashed in each trial in addition to the body. */
 const BYTES_PER_TRIAL = 512;
 /** Duration of a trial apart from hashing, as the number of bytes that could be hashed in that time. */
 const TRIAL_COST_BYTES = 8 * 1024;
-/** The approximate number of variants of a body. */
 const VARIANTS_PER_BODY = 64;
-/** Maximum number of causes that are combined. */
 const MAX_CAUSES = 2;
-/** How far from each known timestamp the signed timestamp is searched for, in seconds; far enough for three retries. */
+/** Far enough for three retries. */
 const MAX_SEARCH_SECONDS = 3600;
 const PARSED_BODY_SUMMARY = "The verified body is neither bytes nor text, but a parsed value.";
 
-/** The causes, the likeliest first. For the receiver only: a forger must not learn how close a signature came. */
+/**
+ * The likeliest cause comes first. For the receiver only: a forger must not learn how close a signature came.
+ */
 export function diagnose(options: DiagnoseOptions): readonly Diagnosis[] {
   const steps = diagnoseInSteps(options);
   for (;;) {
@@ -70,7 +68,6 @@ export function* diagnoseInSteps(options: DiagnoseOptions): Generator<number, re
   return yield* searchCauses(options, { rawBody, ageCauses });
 }
 
-/** Searches for mistakes that are visible in the request, and for causes without which the signature would be valid. */
 function* searchCauses(
   options: DiagnoseOptions,
   { rawBody, ageCauses }: { readonly rawBody: Uint8Array; readonly ageCauses: readonly CauseFinding[] },
@@ -92,12 +89,10 @@ function* searchCauses(
   const secretForms = [options.secrets].flat().flatMap(secretFormFindings);
   if (secretForms.length > 0) return provenDiagnoses([...secretForms, ...findings, ...ageCauses]);
   const diagnoses = provenDiagnoses([...visibleFindings, ...findings, ...ageCauses]);
-  // Without a valid secret no signature can be checked.
   if (secretCauses.some(({ code }) => code !== "secret_whitespace")) return diagnoses;
   return [...diagnoses, ...hintsOf(rawBody)];
 }
 
-/** The cause that the form of a body shows, otherwise the likely causes, of which none is certain. */
 function hintsOf(rawBody: Uint8Array): readonly Diagnosis[] {
   const provenForms = provenDiagnoses(formFindings(rawBody));
   if (provenForms.length > 0) return provenForms;
@@ -110,7 +105,6 @@ function provenDiagnoses(findings: readonly CauseFinding[]): Diagnosis[] {
   return findings.map((finding) => addMessage(finding, true));
 }
 
-/** A hypothesis about the signed bytes, with its causes. */
 type Trial = {
   /** Called only for a correct hypothesis: thousands are wrong. */
   readonly findings: () => readonly CauseFinding[];
@@ -124,7 +118,6 @@ type SearchRequest = {
   readonly timestampText: string;
 };
 
-/** The causes under which one of the signatures is valid; undefined if none was found within the limits. */
 function* prove(
   options: DiagnoseOptions,
   request: SearchRequest,
@@ -145,7 +138,6 @@ function* prove(
   return undefined;
 }
 
-/** First without a cause, then with one cause at a time, then with two causes, then with other timestamps. */
 function* trials(options: DiagnoseOptions, request: SearchRequest): Generator<Trial> {
   const { rawBody, timestampText } = request;
   const [eventId] = headerValues(options.headers, headerNamesIn(options.dialect).eventId);
@@ -167,7 +159,6 @@ function* trials(options: DiagnoseOptions, request: SearchRequest): Generator<Tr
   }
 }
 
-/** Every combination of body, key and form with this number of causes. */
 function* combinations(
   axes: {
     readonly bodies: readonly Variant<Uint8Array>[];
@@ -188,7 +179,6 @@ function* combinations(
   }
 }
 
-/** Timestamps in Unix seconds, nearest first: around the received timestamp, now and the event's creation. */
 function* otherTimestamps(
   claimedSeconds: number | undefined,
   now: number,
@@ -221,7 +211,6 @@ function isDigestOf(
   return timingSafeEqual(Buffer.from(digest), Buffer.from(hex));
 }
 
-/** The creation time in the event's body, in Unix seconds. */
 function creationSeconds(rawBody: Uint8Array): number | undefined {
   const createdMs = Date.parse(String(fieldOf(parseJsonBody(rawBody), "created_at")));
   return Number.isNaN(createdMs) ? undefined : Math.floor(createdMs / 1000);

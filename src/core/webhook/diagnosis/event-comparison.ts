@@ -4,20 +4,17 @@ import { bodyForms, innerBodies } from "./body-forms.ts";
 
 type ComparedEvent = { readonly eventId: string; readonly body: string };
 
-/** Maximum length of a shown part of a body, in characters. */
 const MAX_SHOWN_CHARACTERS = 24;
 const UUID_PATTERN = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
-/** Maximum number of ids of a body that are looked up. */
 const MAX_IDS = 4;
 
-/** The first ids (at most `MAX_IDS`) in a body and in the body inside its form; an event's first id is its event_id. */
+/** At most `MAX_IDS`; an event's first id is its event_id. */
 export function idsIn(rawBody: Uint8Array): readonly string[] {
   const bodies = [rawBody, ...bodyForms(rawBody).flatMap(({ innerBody }) => innerBody ?? [])];
   const texts = bodies.map((body) => Buffer.from(body).toString("utf8"));
   return [...new Set(texts.flatMap((text) => text.match(UUID_PATTERN) ?? []))].slice(0, MAX_IDS);
 }
 
-/** Where a body first differs from an event, or that both are equal. Undefined if the event is inside a body's form. */
 export function compareWithEvent(
   rawBody: Uint8Array,
   { eventId, body }: ComparedEvent,
@@ -40,7 +37,6 @@ export function compareWithEvent(
   return differs("values_differ", eventId, offset, valueAt(event, offset), valueAt(receivedBytes, offset));
 }
 
-/** The word around this byte, such as a number in JSON, or the character at this byte. */
 function valueAt(bytes: Buffer, offset: number): string {
   const isWordByte = (byte = 0): boolean => byte > 0x7f || /[\w.+-]/.test(String.fromCharCode(byte));
   let start = offset;

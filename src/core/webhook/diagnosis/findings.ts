@@ -11,16 +11,12 @@ import {
 } from "../signature.ts";
 import type { HeaderNames, WebhookHeaders } from "../webhook.ts";
 
-/** Maximum age for which a wrong clock is more likely than an old request, in seconds: an hour. */
 const MAX_LIKELY_SKEW_SECONDS = 3600;
-/** A clock with a wrong time zone is off by a multiple of this, in seconds: half an hour. */
 const TIME_ZONE_STEP_SECONDS = 1800;
 const TIME_ZONE_SLACK_SECONDS = 60;
 const MAX_TIME_ZONE_SECONDS = 14 * 3600;
-/** Maximum number of timestamps that are parsed from a repeated header. */
 const MAX_PARTS = 3;
 
-/** The required headers that are missing, empty or repeated. */
 export function requiredHeaderFindings(headers: WebhookHeaders, names: HeaderNames): readonly CauseFinding[] {
   return (["timestamp", "signature"] as const).flatMap((kind): CauseFinding[] => {
     const name = names[kind];
@@ -55,7 +51,6 @@ function timestampDetail(text: string): DetailFact {
   return detailOf(Number.isNaN(Date.parse(text)) ? "not_a_number" : "date");
 }
 
-/** The Unix seconds that a timestamp in another format may mean. */
 export function secondsIn(text: string): readonly number[] {
   const parts = text.split(",", MAX_PARTS).map((part) => part.trim().replace(/^[+-]/, ""));
   return parts.flatMap((part) => {
@@ -66,7 +61,6 @@ export function secondsIn(text: string): readonly number[] {
   });
 }
 
-/** Why a timestamp is outside the tolerance, the likelier cause first; empty if the age is within the tolerance. */
 export function ageFindings(
   { headers, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS }: VerifyInput,
   name: string,
@@ -87,7 +81,6 @@ function isTimeZoneOffset(seconds: number): boolean {
   return distance <= TIME_ZONE_SLACK_SECONDS && seconds <= MAX_TIME_ZONE_SECONDS + TIME_ZONE_SLACK_SECONDS;
 }
 
-/** The visible findings in a body: the form in which it was handed on, or bytes that are not UTF-8. */
 export function formFindings(rawBody: Uint8Array): readonly CauseFinding[] {
   const forms = bodyForms(rawBody);
   if (forms.length > 0) return forms.map(({ code, detail }) => ({ code, detail }));
@@ -96,7 +89,6 @@ export function formFindings(rawBody: Uint8Array): readonly CauseFinding[] {
   return offset < 0 ? [] : [{ code: "body_not_utf8", detail: detailOf("not_utf8_from", offset) }];
 }
 
-/** Likely causes, derived from the form of the body, if no cause is proven. */
 export function bodyHints(rawBody: Uint8Array): readonly CauseFinding[] {
   if (rawBody.length === 0) return [{ code: "body_empty" }];
   const text = Buffer.from(rawBody).toString("utf8");
@@ -105,13 +97,11 @@ export function bodyHints(rawBody: Uint8Array): readonly CauseFinding[] {
   const hints: CauseFinding[] = [];
   if (text.includes("\ufffd"))
     hints.push({ code: "body_characters_lost", detail: detailOf("replacement_characters") });
-  // Only in JSON, because the search for strings takes quadratic time in other texts.
   if (compactJson(text) !== undefined && /\s/.test(text.replaceAll(/"(?:[^"\\]|\\.)*"/g, "")))
     hints.push({ code: "body_reserialised", detail: detailOf("formatted") });
   return hints;
 }
 
-/** A span as its two largest units: `3 d 4 h`, `5 min 20 s`. */
 export function formatSpan(seconds: number): string {
   const units = [
     [86_400, "d"],

@@ -1,11 +1,9 @@
-// Signing secrets as people paste them: the secret inside a text, and how a text differs from a known secret.
 import leven from "leven";
 import { decodePrintable } from "../../text.ts";
 import type { VariantRow } from "./body-variants.ts";
 import type { CauseFinding } from "./causes.ts";
 import { detailOf, type DetailFact } from "./details.ts";
 
-/** The texts that may have been meant as the secret, with the cause that each would prove. */
 export function pastedForms(secret: string): readonly VariantRow<string>[] {
   const visibleText = removeInvisible(secret);
   const rows: VariantRow<string>[] = [];
@@ -19,7 +17,6 @@ export function pastedForms(secret: string): readonly VariantRow<string>[] {
   const wrappedDetail = detailOf("text_around");
   for (const token of new Set(foundTokens)) {
     if (token !== visibleText.trim()) rows.push(["secret_wrapped", wrappedDetail, token]);
-    // A second copy directly after the first.
     const [firstPart = "", secondPart = ""] = token.split(/(?<=.)(?=whsec_)/);
     if (secondPart !== "") rows.push(["secret_wrapped", detailOf("pasted_twice"), firstPart]);
   }
@@ -33,16 +30,13 @@ export function pastedForms(secret: string): readonly VariantRow<string>[] {
 const TOKEN_PATTERN = /whsec_[A-Za-z0-9_-]+/g;
 
 function removeInvisible(text: string): string {
-  // Byte order marks, soft hyphens, zero-width and replacement characters, and NUL characters.
   return text.replaceAll(/[\0\u00ad\u200b-\u200f\u2060\ufeff\ufffd]/g, "");
 }
 
-/** A text without white space and quotes around it. */
 function bareText(text: string): string {
   return text.trim().replaceAll(/^["'`]|["'`]$/g, "");
 }
 
-/** A percent-encoded text, or a base64 or hex text of a whole secret, decoded. */
 function decodeText(text: string): string {
   const base64 = Buffer.from(text.trim(), "base64").toString("latin1");
   if (base64.startsWith("whsec_")) return base64;
@@ -51,12 +45,10 @@ function decodeText(text: string): string {
   return decodePrintable(text);
 }
 
-/** Minimum number of characters of a secret that show which secret was meant. */
 const MIN_PART_LENGTH = 12;
-/** Maximum number of characters in which a mistyped secret differs. */
 const MAX_TYPOS = 3;
 
-/** How a given secret differs from a known secret, which `label` names; undefined if they are equal or not similar. */
+/** `label` names the known secret; undefined if both are equal or not similar. */
 export function compareSecret(givenSecret: string, secret: string, label: string): CauseFinding | undefined {
   const text = bareText(removeInvisible(givenSecret));
   if (text === secret || text.length < MIN_PART_LENGTH) return undefined;
@@ -75,7 +67,6 @@ export function compareSecret(givenSecret: string, secret: string, label: string
   return { code: "secret_mistyped", detail: detailOf(count === 1 ? "one_typo" : "typos", label, count) };
 }
 
-/** Why a text cannot be a secret, from its form alone. */
 export function secretFormFindings(secret: string): readonly CauseFinding[] {
   const text = bareText(removeInvisible(secret));
   const detail = PLACEHOLDER_PATTERNS.find(([pattern]) => pattern.test(text))?.[1];
@@ -86,7 +77,6 @@ export function secretFormFindings(secret: string): readonly CauseFinding[] {
     : [];
 }
 
-/** The shortest secret: whsec_ and 32 characters. */
 const MIN_SECRET_LENGTH = 38;
 
 const PLACEHOLDER_PATTERNS: readonly (readonly [RegExp, DetailFact])[] = [

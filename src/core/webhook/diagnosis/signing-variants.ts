@@ -4,16 +4,13 @@ import { detailOf } from "./details.ts";
 import { compareSecret, pastedForms } from "./pasted-secrets.ts";
 import { MAX_SIGNATURES, SIGNATURES_PATTERN } from "../signature.ts";
 
-/** A secret with which the request may have been signed. */
 export type KnownSecret = {
   /** A label for display: `the secret of endpoint https://…`, never the secret itself. */
   readonly label: string;
   readonly secret: string;
-  /** Whether the secret was rotated out. */
   readonly isRetired: boolean;
 };
 
-/** A digest that the signature header may contain. */
 export type DigestVariant = {
   readonly algorithm: "sha1" | "sha256" | "sha384" | "sha512";
   /** Lower-case hex; only the first digits if the header was cut off. */
@@ -21,17 +18,14 @@ export type DigestVariant = {
   readonly findings: readonly CauseFinding[];
 };
 
-/** Returns the parts that are signed for a body; their bytes are concatenated. */
+/** The bytes of the parts are concatenated. */
 export type SignedPartsOf = (body: Uint8Array) => readonly (string | Uint8Array)[];
 
 const SECRET_PREFIX = "whsec_";
-/** Maximum length of a header that is parsed, in characters. */
 const MAX_HEADER_LENGTH = 2048;
-/** Maximum number of digests of one header that are compared. */
 const MAX_CANDIDATES = 8;
 /** A shorter correct prefix could be guessed, and a diagnosis would help a forger. */
 const MIN_PROVABLE_DIGITS = 32;
-/** Other algorithms by the length of their digests, in hex digits. */
 const ALGORITHMS_BY_LENGTH = new Map<number, DigestVariant["algorithm"]>([
   [40, "sha1"],
   [96, "sha384"],
@@ -49,7 +43,7 @@ const SEPARATORS = [
   ["semicolon", ";"],
 ] as const;
 
-/** The keys that may have created the signature: `secrets` were used to verify, `knownSecrets` are other secrets. */
+/** `secrets` were used to verify, `knownSecrets` are other secrets. */
 export function keyVariants(
   secrets: readonly string[],
   knownSecrets: readonly KnownSecret[],
@@ -75,7 +69,6 @@ export function keyVariants(
   ];
 }
 
-/** The forms of signed content that the received headers allow. */
 export function signedContentVariants(
   timestamps: readonly string[],
   eventId: string | undefined,
@@ -103,7 +96,6 @@ export function signedContentVariants(
   ];
 }
 
-/** The digests with the mistakes in their form; and the mistakes in the header, in case no digest is correct. */
 export function parseSignatureHeader(
   header: string,
   name: string,
@@ -126,7 +118,7 @@ export function parseSignatureHeader(
   };
 }
 
-/** The forms in which a program may pass a secret to HMAC; the unchanged secret comes first. */
+/** A program may pass a secret to HMAC in these forms; the unchanged secret comes first. */
 function spellingsOf(secret: string): readonly Variant<string | Uint8Array>[] {
   const text = secret.trim();
   const isPrefixed = text.startsWith(SECRET_PREFIX);
@@ -180,7 +172,6 @@ function headerFindings(header: string, name: string): CauseFinding[] {
   return findings;
 }
 
-/** An item without quotes and prefix; empty if it is only a prefix or a timestamp. */
 function bareItem(item: string): string {
   const unquotedItem = item.replaceAll(/^["']+|["']+$/g, "");
   if (/^(?:v\d+|t=.*)$/i.test(unquotedItem)) return "";
@@ -213,7 +204,6 @@ function otherAlgorithmDigests(hex: string, caseFindings: readonly CauseFinding[
   return [{ algorithm, hex, findings: [...caseFindings, { code: "other_algorithm", detail }] }];
 }
 
-/** The mistake in an item that is not a valid digest. */
 function invalidItemFinding(item: string): CauseFinding {
   if (!/^[0-9a-f]+$/i.test(item)) return MALFORMED_SIGNATURE;
   const detail = String(item.length);
