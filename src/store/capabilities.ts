@@ -13,7 +13,6 @@ CREATE TABLE capabilities (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** The payment methods and currencies of each store. `notifyChange` is called after `insert` and `set`. */
 export function capabilitiesTable(connection: Connection, notifyChange: () => void) {
   const selectOf = connection.prepare<[string], CapabilityRow>(
     "SELECT kind, name, active FROM capabilities WHERE store_id = ? ORDER BY kind DESC, name",
@@ -30,11 +29,10 @@ export function capabilitiesTable(connection: Connection, notifyChange: () => vo
       notifyChange();
     },
 
-    /** The capabilities of a store, payment methods first. */
     of: (storeId: string): Capability[] =>
       selectOf.all(storeId).map((row) => Object.assign(row, { active: row.active === 1 })),
 
-    /** Activates or deactivates a capability; does nothing if the store does not have it. */
+    /** Does nothing if the store does not have the capability. */
     set: (storeId: string, { name, active }: Pick<Capability, "name" | "active">): void => {
       update.run({ storeId, name, active: Number(active) });
       notifyChange();

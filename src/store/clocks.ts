@@ -1,7 +1,7 @@
 import type { StoreClock } from "../core/clock.ts";
 import type { Connection } from "./connection/connection.ts";
 
-/** The clocks of stores. A store that is being erased has none, so that nothing happens in it (decisions 18, 91). */
+/** A store that is being erased has no clock, so that nothing happens in it (decisions 18, 91). */
 export function clocksTable(connection: Connection, notifyChange: () => void) {
   const select = connection.prepare<[string], StoreClock>(
     `SELECT clock_offset AS offsetMs, clock_frozen_at AS frozenAt FROM stores
@@ -17,7 +17,6 @@ export function clocksTable(connection: Connection, notifyChange: () => void) {
   return {
     storeIds: (): string[] => selectStores.all(),
 
-    /** The clock of a store; undefined if there is no such store or it is being erased. */
     of: (storeId: string): StoreClock | undefined => select.get(storeId),
 
     set: (storeId: string, clock: StoreClock): void => {

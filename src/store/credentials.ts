@@ -5,12 +5,11 @@ import type { Scheduler } from "./connection/group-commit.ts";
 import { cacheBriefly } from "./connection/remembered.ts";
 import type { KeyEntry } from "../core/store/shapes.ts";
 
-/** The public facts of an API key. Times are milliseconds by the store's clock. */
+/** Times are milliseconds by the store's clock. */
 export type KeySummary = Omit<KeyEntry, "keyId"> & Pick<Credential, "id">;
 
 export type CredentialInStore = Credential & {
   readonly clock: StoreClock;
-  /** Whether the store is being erased, so that nothing in it can be read or written. */
   readonly isErased: boolean;
 };
 
@@ -18,10 +17,9 @@ type NewCredential = Credential & {
   readonly keyHash: string;
   readonly lastFour: string;
   readonly createdAt: number;
-  /** Set if the key is not the merchant's: it belongs to a lease, and ends with the lease. */
+  /** The key belongs to a lease, and ends with the lease. */
   readonly isForDrill?: boolean;
 };
-/** A credential as stored: the scopes are joined by spaces. */
 type StoredRow<Value> = Omit<Value, "scopes"> & { readonly scopes: string };
 
 export const CREDENTIALS_DDL = `
@@ -39,7 +37,7 @@ CREATE TABLE credentials (
 CREATE INDEX credentials_of_store ON credentials (store_id);
 `;
 
-/** API keys, as hashes (interface 24). */
+/** Keys are stored as hashes (interface 24). */
 export function credentialsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<
     Omit<StoredRow<NewCredential>, "isForDrill"> & { readonly forDrill: number }
@@ -81,34 +79,29 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
       insert.run({ ...credential, scopes: scopes.join(" "), forDrill: Number(isForDrill) });
     },
 
-    /** The credential of an API key with its store; undefined for an unknown or revoked key. */
     byApiKey,
 
-    /** The store of a key, found by its hash, even if the key is revoked; undefined for an unknown key. */
+    /** Also finds a revoked key; undefined for an unknown key. */
     findByHash: (keyHash: string): { readonly storeId: string; readonly isRevoked: boolean } | undefined => {
       const row = selectAnyByHash.get(keyHash);
       return row && { storeId: row.storeId, isRevoked: row.revokedAt !== null };
     },
 
-    /** Revokes a key; `byApiKey` no longer finds it. */
     revoke: (id: string, at: number): void => {
       revoke.run({ id, at });
       byApiKey.forget();
     },
 
-    /** Revokes all keys of leases, because no lease outlives its process. */
     revokeDrillKeys: (at: number): void => {
       revokeDrillKeys.run(at);
       byApiKey.forget();
     },
 
-    /** The merchant's keys in a store, with revoked keys, but without the keys of drills; oldest first. */
     of: (storeId: string): KeySummary[] =>
       selectOf.all(storeId).map((row) => Object.assign(row, { scopes: scopesOf(row) })),
   };
 }
 
-/** Parses stored scopes, which were validated before they were written. */
 function scopesOf({ scopes }: { readonly scopes: string }): Scope[] {
   return scopes.split(" ").filter(Boolean) as Scope[];
 }

@@ -1,11 +1,9 @@
-// Every table with rows of a store needs a statement here that deletes them by an index; test/store/erasure.test.ts
-// requires both. See also store/snapshot/rows.ts (tables without a column store_id).
 import type { Connection } from "./connection/connection.ts";
 
 /**
- * The DDL of resets and erasures. A row of `resets` names a store whose rows the open transaction may delete; it cannot
- * be committed, because its deferred reference is to a row that cannot exist. A row of `erasures` names a store whose
- * rows are being deleted, in several transactions. Each table has indexes for the rows of a store, and for the rows
+ * A row of `resets` names a store whose rows the open transaction may delete; it cannot be committed, because
+ * its deferred reference is to a row that cannot exist. A row of `erasures` names a store whose rows are
+ * being deleted, in several transactions. Each table has indexes for the rows of a store, and for the rows
  * that refer to a deleted row, so the cost of a deletion depends only on the store itself.
  */
 export const ERASURES_DDL = `
@@ -24,14 +22,12 @@ CREATE TABLE event_floor (
 ) STRICT;
 `;
 
-/** A store whose rows are being deleted. `reset`: its history; `delete`: also the store itself. */
 export type Erasure = { readonly storeId: string; readonly kind: "reset" | "delete" };
 
-/** SQL that deletes rows of a table; its parameters are a store id and a number of rows. */
 const deleteRows = (table: string, condition = "store_id = ? LIMIT ?"): string =>
   `DELETE FROM ${table} WHERE ${condition}`;
 
-/** The next rows that other rows refer to, in a fixed order, so that all statements of a step select the same rows. */
+/** The order is fixed, so that all statements of a step select the same rows. */
 const NEXT_CHECKOUTS = "store_id = ? ORDER BY rowid LIMIT ?";
 const NEXT_DELIVERIES =
   "endpoint_id IN (SELECT id FROM endpoints WHERE store_id = ?) ORDER BY endpoint_id, state, rowid LIMIT ?";
@@ -54,10 +50,10 @@ export const HISTORY_STEPS: readonly (readonly string[])[] = [
   ...["drills", "waivers", "explorations", "admin_acts"].map((table) => [deleteRows(table)]),
 ];
 
-/** `replace`: deletes all but tokens and the keys of drills, which stay valid, before the caller writes the store anew. */
+/** `replace`: the caller writes the store anew; tokens and the keys of drills stay valid. */
 type ErasureEnd = Erasure["kind"] | "replace";
 
-/** Tokens are deleted with the store, but not when a snapshot replaces the store, because no snapshot has them. */
+/** No snapshot has tokens, so they stay when a snapshot replaces the store. */
 const DELETE_TOKENS = "DELETE FROM tokens WHERE store_id = ?";
 
 const DELETE_SETUP =
@@ -66,7 +62,6 @@ const DELETE_SETUP =
     .map((table) => `DELETE FROM ${table} WHERE store_id = ?`);
 const DELETE_STORE = "DELETE FROM stores WHERE id = ?";
 
-/** Statements for the transaction that deletes the last row of the history; each takes a store id. */
 export const FINAL_STATEMENTS: Readonly<Record<ErasureEnd, readonly string[]>> = {
   reset: [
     "UPDATE endpoints SET failing_since = NULL WHERE store_id = ?",
@@ -80,14 +75,11 @@ export const FINAL_STATEMENTS: Readonly<Record<ErasureEnd, readonly string[]>> =
   ],
 };
 
-/** Deletes the merchant of a deleted store, if it was the merchant's last store. */
 export const DELETE_LONE_MERCHANT =
   "DELETE FROM merchants WHERE id = ? AND NOT EXISTS (SELECT 1 FROM stores WHERE merchant_id = merchants.id)";
 
-/** The number of rows that a step deletes in one transaction; each can have a few dependent rows. */
 const BATCH_ROWS = 500;
 
-/** The stores that are being erased. `notifyChange` is called after each change. */
 export function erasuresTable(connection: Connection, notifyChange: () => void) {
   const prepareForStore = (sql: string) => connection.prepare<[string]>(sql);
   const selectAll = connection.prepare<[], Erasure>("SELECT store_id AS storeId, kind FROM erasures");
@@ -109,13 +101,11 @@ export function erasuresTable(connection: Connection, notifyChange: () => void) 
     .pluck();
   const deleteMerchant = prepareForStore(DELETE_LONE_MERCHANT);
 
-  /** Deletes some rows of a store, and ends the erasure after the last row. Returns whether the erasure has ended. */
   const eraseBatch = ({
     storeId,
     kind,
   }: Pick<Erasure, "storeId"> & { readonly kind: ErasureEnd }): boolean => {
     allowDeletion.run(storeId);
-    // Once a step has no more rows, the next step begins.
     const hasMoreRows = historySteps.some(
       (step) => step.map((sql) => sql.run(storeId, BATCH_ROWS).changes).at(-1) === BATCH_ROWS,
     );
@@ -130,10 +120,9 @@ export function erasuresTable(connection: Connection, notifyChange: () => void) 
   };
 
   return {
-    /** The stores that are being erased; after a start, the stores whose erasure was interrupted. */
     pending: (): Erasure[] => selectAll.all(),
 
-    /** Begins an erasure; after the commit nothing happens in the store. A reset does not replace a pending deletion. */
+    /** A reset does not replace a pending deletion. */
     begin: (erasure: Erasure): void => {
       begin.run(erasure);
       raiseEventFloor.run();
@@ -142,7 +131,6 @@ export function erasuresTable(connection: Connection, notifyChange: () => void) 
 
     eraseBatch,
 
-    /** Deletes all rows of a store within the caller's transaction. */
     eraseAll: (storeId: string, kind: "delete" | "replace"): void => {
       raiseEventFloor.run();
       for (let isOver = false; !isOver;) isOver = eraseBatch({ storeId, kind });

@@ -2,14 +2,13 @@ import type { Connection } from "./connection/connection.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
 import { cacheBriefly } from "./connection/remembered.ts";
 
-/** The DDL of stores from other sandboxes' snapshots, which deliver nothing until they are adopted. */
 export const HELD_STORES_DDL = `
 CREATE TABLE held_stores (
   store_id TEXT PRIMARY KEY REFERENCES stores (id)
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** The stores whose deliveries are held, because the stores came with another sandbox's snapshot (decision 95). */
+/** Stores from another sandbox's snapshot deliver nothing until they are adopted (decision 95). */
 export function heldStoresTable(connection: Connection, scheduler: Scheduler) {
   const select = connection.prepare<[string], 1>("SELECT 1 FROM held_stores WHERE store_id = ?").pluck();
   const selectAll = connection
@@ -22,7 +21,6 @@ export function heldStoresTable(connection: Connection, scheduler: Scheduler) {
   const isHeld = cacheBriefly(scheduler, (storeId): boolean => select.get(storeId) !== undefined);
 
   return {
-    /** Whether a store's deliveries are held; cached briefly, because every delivery needs it. */
     isHeld,
 
     all: (): string[] => selectAll.all(),

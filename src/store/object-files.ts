@@ -1,5 +1,3 @@
-// Reads the databases of a hosted service that is not running. Tables: store/tables.ts; the writer: hosted/store.ts;
-// the checks of a start: hosted/dev/state.ts.
 import { accept, type Outcome } from "../core/outcome.ts";
 import {
   inspectFile,
@@ -14,13 +12,11 @@ import { homeTable } from "./instance.ts";
 
 type ReadOptions = Pick<OpenOptions, "nativeBinding">;
 
-/** The stores in the index of a hosted service, without stores that are being deleted, and the state's home folder. */
 export type IndexRecord = {
   readonly storeIds: readonly string[];
   readonly home: string | undefined;
 };
 
-/** The kind of an object's database, into whose header the runtime writes neither mark nor schema version. */
 const OBJECT_FILE: FileKind = {
   name: "database of a hosted service",
   applicationId: 0,
@@ -29,7 +25,7 @@ const OBJECT_FILE: FileKind = {
   filesToMoveAway: "the state folder",
 };
 
-/** Reads the index of a hosted service; undefined if it has no tables. Refuses a damaged file. */
+/** The service must not be running. Undefined if the file has no tables. Refuses a damaged file. */
 export function readIndexFile(
   path: string,
   options: ReadOptions,
@@ -46,7 +42,6 @@ export function readIndexFile(
   });
 }
 
-/** Whether the database of an object contains the store `storeId`. Refuses a damaged file. */
 export function isStoreInFile(
   path: string,
   storeId: string,
@@ -61,7 +56,6 @@ export function isStoreInFile(
   );
 }
 
-/** Whether a file contains the alarms of the objects of a class. Refuses a damaged file. */
 export function isAlarmFile(path: string, options: ReadOptions): Outcome<boolean, FileRefusal> {
   return readObjectFile(path, options, (connection) => hasTable(connection, "_cf_ALARM"));
 }

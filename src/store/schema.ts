@@ -36,11 +36,10 @@ import { ENDPOINT_CA_DDL, ENDPOINT_REASONS_DDL, ENDPOINTS_DDL } from "./webhook/
 import { SIGNING_SECRETS_DDL } from "./webhook/signing-secrets.ts";
 
 /**
- * The tables of `sandbox.db`, each after the tables that it refers to. Times are milliseconds since the epoch. The
- * CHECKs repeat rules of the core, for rows that other programs write; lists that grow with new versions, such as the
- * actions of faults, have no CHECK. Lengths of texts from outside are counted in bytes, four per character, because
- * SQLite's length() of a text stops at a NUL. All SQL functions exist in SQLite since 3.37, so that a system's own tools
- * can copy and check these files (decision 60).
+ * Each table comes after the tables that it refers to. Lists that grow with new versions have no CHECK.
+ * Lengths of texts from outside are counted in bytes, four per character, because SQLite's length() of a text
+ * stops at a NUL. All SQL functions exist in SQLite since 3.37, so that a system's own tools can copy and
+ * check these files (decision 60).
  */
 const FIRST_TABLES = [
   STORES_DDL,
@@ -71,7 +70,7 @@ const FIRST_TABLES = [
   LOG_MARK_DDL,
 ];
 
-/** The current DDL of migrated first tables, for new files. Each ALTER follows its table: with few, it is faster. */
+/** Each ALTER follows its table: with few tables, it is faster. */
 const CURRENT_DDL: ReadonlyMap<string, string> = new Map([
   [STORES_DDL, STORES_DDL + STORE_DIALECT_DDL],
   [ENDPOINTS_DDL, ENDPOINTS_DDL + ENDPOINT_CA_DDL],
@@ -88,7 +87,6 @@ const CURRENT_TABLES = [
   TOKENS_DDL,
 ].join("");
 
-/** The kind of `sandbox.db`: "ckSB" in its header. A migration is never edited: a change is a new migration, with its test. */
 export const SANDBOX_FILE: FileKind = {
   name: "checkout sandbox",
   applicationId: 0x636b5342,

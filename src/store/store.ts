@@ -16,20 +16,18 @@ import { snapshotsTable } from "./snapshot/snapshots.ts";
 import { createTables } from "./tables.ts";
 import { openWatchedDatabase } from "./connection/watched-database.ts";
 
-/** The sandbox's state: tables that can be read at any time, and `write`, the only way to change them. */
 export type Store = ReturnType<typeof createTables> & {
-  /** Runs work in the next group commit; the promise resolves when the work is on disk. */
   readonly write: ReturnType<typeof createGroupCommit>;
   /** Copies the log into the database. Rejects with StorageUnavailable if another process reads an older state for 2 s. */
   readonly checkpoint: () => Promise<void>;
-  /** Why writes fail: the cause of the last failed write, or missing files. Undefined if they do not fail. Writes nothing. */
+  /** Undefined if writes do not fail. Writes nothing. */
   readonly failure: () => StorageUnavailable | undefined;
   readonly close: () => void;
   /** Closes a store that was not used; a log that another process left behind stays as it is. */
   readonly leave: () => void;
 };
 
-/** Opens `sandbox.db`, or a database in memory. No statement waits for a lock: the group commit retries instead. */
+/** No statement waits for a lock: the group commit retries instead. */
 export function openStore(
   path: string,
   options: Omit<OpenOptions, "kind"> & { readonly scheduler: Scheduler },
@@ -74,7 +72,6 @@ export function openStore(
       try {
         if (watch.isIntact()) binding.seal();
       } catch (error) {
-        // If the disk fails, the log stays unsealed: the next opening binds it at once, as after a kill.
         if (!(toStorageError(error) instanceof StorageUnavailable)) throw error;
       } finally {
         close();

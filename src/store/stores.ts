@@ -9,7 +9,6 @@ type Merchant = { readonly id: string; readonly name: string; readonly createdAt
 
 export type StoreWithMerchant = { readonly id: string; readonly merchantId: string };
 
-/** The names of a merchant and its store, as customers see them. */
 export type StoreNames = { readonly merchant: string; readonly store: string };
 
 export type StoreDetails = StoreWithMerchant &
@@ -21,7 +20,6 @@ type DetailsRow = Omit<StoreDetails, "active"> & { readonly active: number };
 type FactsRow = Pick<StoreFacts, "id"> &
   StoreClock & {
     readonly active: number;
-    /** The methods, joined by spaces; null if there are none. */
     readonly paymentMethods: string | null;
     readonly currencies: string | null;
   };
@@ -45,12 +43,12 @@ CREATE TABLE stores (
 CREATE INDEX stores_of_merchant ON stores (merchant_id);
 `;
 
-/** The dialect that the store was created with, as JSON; null for none (decision 148). */
+/** The dialect as JSON; null for a store without one (decision 148). */
 export const STORE_DIALECT_DDL = `
 ALTER TABLE stores ADD COLUMN dialect TEXT CHECK (length(CAST(dialect AS BLOB)) BETWEEN 2 AND 65536);
 `;
 
-/** Renames fields of stored dialects. `"eventFields":` is always a key, because quotes inside strings are escaped. */
+/** `"eventFields":` is always a key, because quotes inside strings are escaped. */
 export const STORE_DIALECT_NAMES_MIGRATION = [
   ["eventFields", "event_fields"],
   ["signatureForm", "signature_form"],
@@ -102,21 +100,19 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
   return {
     ...details,
 
-    /** Adds a merchant; an existing merchant stays unchanged. */
     insertMerchant: (merchant: Merchant): void => void insertMerchant.run(merchant),
 
     hasMerchant: (id: string): boolean => selectMerchant.get(id) !== undefined,
 
-    /** Adds an active store without capabilities. */
     insert: (store: Merchant & StoreWithMerchant, dialect?: Dialect): void => {
       insert.run({ ...store, dialect: dialect === undefined ? null : JSON.stringify(dialect) });
       forget();
     },
 
-    /** The dialect of a store, by default of the first store; undefined if the store has none. */
+    /** Default: the first store. Undefined if the store has no dialect. */
     dialect: (storeId = FIRST_STORE): Dialect | undefined => dialects(storeId) ?? undefined,
 
-    /** Empties the caches. Must be called after a restore, which replaces rows. */
+    /** Must be called after a restore, which replaces rows. */
     forget,
 
     setActive: (id: string, isActive: boolean): void => {
@@ -124,7 +120,6 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
       facts.forget();
     },
 
-    /** The facts that decide a create; undefined if there is no such store or it is being erased. */
     facts,
   };
 }
@@ -174,10 +169,8 @@ function storeDetails(connection: Connection, scheduler: Scheduler) {
   const names = cacheBriefly(scheduler, (storeId): StoreNames | undefined => selectNames.get(storeId));
 
   return {
-    /** The first store, which `sandbox start` shows; undefined in a new file. */
     first: (): StoreWithMerchant | undefined => selectFirst.get(),
 
-    /** The names of a store and its merchant; cached briefly, because most control calls need them. */
     names,
 
     details: (storeId: string): StoreDetails | undefined => {
@@ -185,7 +178,6 @@ function storeDetails(connection: Connection, scheduler: Scheduler) {
       return row && detailsOf(row);
     },
 
-    /** All stores, in the order in which they were added. */
     all: (): StoreDetails[] => selectAll.all().map(detailsOf),
 
     rename: (id: string, name: string): void => {

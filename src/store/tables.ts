@@ -32,7 +32,6 @@ import { storesTable } from "./stores.ts";
 import { tokensTable } from "./tokens.ts";
 import { faultsTable } from "./fault/faults.ts";
 
-/** Prepares the statements of all tables, which exist already. `createSnapshots` depends on the kind of connection. */
 export function createTables(
   connection: Connection,
   {
@@ -60,7 +59,6 @@ export function createTables(
   };
   const erasures = erasuresTable(connection, emptyCaches);
   return {
-    /** Empties all caches; called after a rollback, because a read of the undone work may have filled them. */
     emptyCaches,
     stores,
     credentials,

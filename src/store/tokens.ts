@@ -1,12 +1,10 @@
 import type { TokenEntry } from "../core/store/shapes.ts";
 import type { Connection } from "./connection/connection.ts";
 
-/** A token to be inserted. Times are milliseconds by the real clock, which nobody can move. */
+/** Times are milliseconds by the real clock, which nobody can move. */
 export type NewToken = Omit<TokenEntry, "usedAt" | "revokedAt"> & {
   readonly hash: string;
-  /** How long the session of a link lasts, in milliseconds; null for the other kinds. */
   readonly sessionMs: number | null;
-  /** The link that began a session; null for the other kinds. */
   readonly linkId: string | null;
 };
 
@@ -41,7 +39,6 @@ CREATE TRIGGER tokens_are_kept BEFORE DELETE ON tokens
 const COLUMNS = `id AS tokenId, store_id AS storeId, kind, role, created_at AS createdAt, expires_at AS expiresAt, used_at AS usedAt,
   revoked_at AS revokedAt`;
 
-/** Tokens, links and sessions that are limited to one store, as hashes. The rows are also their audit log. */
 export function tokensTable(connection: Connection) {
   const insert = connection.prepare<NewToken>(
     `INSERT INTO tokens (id, store_id, kind, role, hash, session_ms, link_id, created_at, expires_at)
@@ -62,10 +59,9 @@ export function tokensTable(connection: Connection) {
     insert: (token: NewToken): void => void insert.run(token),
     byHash: (hash: string) => selectByHash.get(hash),
     find: (id: string): TokenEntry | undefined => select.get(id),
-    /** The tokens, links and sessions of a store, including revoked and expired ones; oldest first. */
+    /** Also lists revoked and expired tokens; oldest first. */
     of: (storeId: string): TokenEntry[] => selectOf.all(storeId),
     recordUse: (id: string, at: number): void => void use.run(at, id),
-    /** Revokes a token, a session, or a link with its session. */
     revoke: (id: string, at: number): void => void revoke.run({ id, at }),
   };
 }

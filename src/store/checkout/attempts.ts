@@ -29,7 +29,6 @@ CREATE TABLE late_results (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** The migration after which an attempt writes only one row: a trigger, instead of an index, refuses a second open attempt. */
 export const OPEN_ATTEMPTS_DDL = `
 DROP INDEX open_attempt_of_checkout;
 CREATE TRIGGER attempts_are_one_at_a_time BEFORE INSERT ON attempts
@@ -59,13 +58,10 @@ export function attemptsTable(connection: Connection) {
   );
 
   return {
-    /** The attempts of a checkout, oldest first. */
     of: (checkoutId: string): Attempt[] => select.all(checkoutId),
 
-    /** Writes a new attempt, or the result of an open one. */
     save: (checkoutId: string, attempt: Attempt): void => void upsert.run({ ...attempt, checkoutId }),
 
-    /** Records a late result; a repetition changes nothing. */
     recordLateResult: (row: LateResultRow): void => void insertLateResult.run(row),
 
     lateResults: (checkoutId: string): LateResultRow[] => selectLateResults.all(checkoutId),

@@ -1,41 +1,30 @@
-// The statements of lists, and their indexes. See also sandbox/checkout/list.ts (the meaning of `q`),
-// test/sandbox/lists.test.ts (the query plan of every statement), cli/target/ids.ts (short ids) and cli/table.ts (the
-// layout of printed tables).
 import { PAYMENT_METHODS, STATUSES, type Checkout, type Status } from "../../core/checkout/checkout.ts";
 import type { Connection } from "../connection/connection.ts";
 import { COLUMNS_OF_CHECKOUT } from "./checkouts.ts";
 
-/** The position of a checkout among all checkouts, in the order of creation. */
 export type CheckoutPosition = number;
 
-/** A filter of a store's checkouts; null matches everything. */
 export type CheckoutFilter = Pick<Checkout, "storeId"> & {
   readonly [Field in "status" | "object" | "paymentMethod" | "orderId"]: Checkout[Field] | null;
 };
 
-/** A part of a list, newest first: at most `limit` checkouts before a position. */
 export type ListRange = { readonly before: CheckoutPosition; readonly limit: number };
 
 export type CheckoutSearchResult = {
   readonly positions: readonly CheckoutPosition[];
   readonly lastPosition: CheckoutPosition | undefined;
   readonly isWhole: boolean;
-  /** The number of checkouts examined, if it is known without counting. */
   readonly count: number | undefined;
 };
 
 export const POSITION_AFTER_ALL: CheckoutPosition = Number.MAX_SAFE_INTEGER;
 
-/** The number of newest checkouts that are searched for the end of an id. */
 const MAX_SEARCHED_IDS = 1000;
-/** Maximum number of checkouts that one search reads. */
 const MAX_SEARCH_ROWS = 20_000;
-/** A range of less than `MAX_POSITIONS_PER_ROW * MAX_SEARCH_ROWS` positions is read without an index, in half the time. */
 const MAX_POSITIONS_PER_ROW = 3;
 
 const OBJECTS = ["order", "checkout_session"] as const;
 
-/** Lists the checkouts of a store. A statement that reads a range names the index to use, if any. */
 export function checkoutLists(connection: Connection) {
   const sql = prepare(connection);
 
@@ -43,17 +32,14 @@ export function checkoutLists(connection: Connection) {
     positionOf: (storeId: string, id: string): CheckoutPosition | undefined =>
       sql.positionOf.get({ storeId, id }),
 
-    /** The checkouts at these positions, newest first. One statement for all takes half the time of one for each. */
     at: (positions: readonly CheckoutPosition[]): Checkout[] => sql.at.all(JSON.stringify(positions)),
 
-    /** The positions of the newest checkouts that pass a filter, from an unordered list. */
     pick: (
       positions: readonly CheckoutPosition[],
       filter: CheckoutFilter,
       range: ListRange,
     ): CheckoutPosition[] => sql.pick.all({ ...filter, ...range, positions: JSON.stringify(positions) }),
 
-    /** The positions of the newest matching checkouts; the filter's order_id is ignored. */
     newest: (filter: CheckoutFilter, { before, limit }: ListRange): CheckoutPosition[] => {
       const { storeId, status, object, paymentMethod } = filter;
       if (status === null && object === null && paymentMethod === null)
@@ -65,17 +51,15 @@ export function checkoutLists(connection: Connection) {
       return newestFirst.slice(0, limit);
     },
 
-    /** The positions of at most `limit` checkouts with this order_id; unordered. */
     ofOrder: (storeId: string, orderId: string, limit: number): CheckoutPosition[] =>
       sql.ofOrder.all({ storeId, orderId, limit }),
 
-    /** The positions of checkouts, among the newest `MAX_SEARCHED_IDS`, whose id ends with these 8 characters. */
     endingIn: (storeId: string, ending: string): CheckoutPosition[] =>
       sql.endingIn.all({ storeId, ending, maxSearched: MAX_SEARCHED_IDS }),
 
     /**
-     * Searches the newest checkouts before a position for a text in order_id or description, ignoring the case of ASCII
-     * letters; null matches all. `lastPosition`: the oldest checkout examined. `isWhole`: whether none is older.
+     * Ignores the case of ASCII letters; null matches all. `lastPosition`: the oldest checkout examined.
+     * `isWhole`: whether none is older.
      */
     search: (
       filter: CheckoutFilter,
@@ -96,7 +80,6 @@ export function checkoutLists(connection: Connection) {
       return { positions, lastPosition, isWhole: olderPosition === undefined, count };
     },
 
-    /** The number of a store's checkouts from one position (inclusive) to another (exclusive). */
     count: (storeId: string, from: CheckoutPosition, end: CheckoutPosition): number =>
       sql.count.get({ storeId, from, before: end }) ?? 0,
   };
@@ -175,14 +158,13 @@ type SearchQuery = CheckoutFilter & {
   readonly newest: CheckoutPosition;
   readonly last: CheckoutPosition;
   readonly text: string | null;
-  /** A pattern that matches every text containing `text`, and few others. */
   readonly like: string | null;
   readonly limit: number;
 };
 
 /**
- * The statements of a search: its results, its end, and the number of rows read. LIKE takes a third longer with ESCAPE,
- * so `search` replaces each % of the text with _ in the pattern, and `instr` checks the rows that match.
+ * LIKE takes a third longer with ESCAPE, so each % of the text becomes _ in the pattern, and `instr` checks
+ * the rows that match.
  */
 function prepareSearch(connection: Connection) {
   const condition = `store_id = @storeId AND rowid BETWEEN @last AND @newest

@@ -1,11 +1,8 @@
-// A new column needs a migration beside the DDL, which itself never changes (decision 60), and a test. Pass the DDL and
-// the migration to `columnsOf`, and list the migration in store/schema.ts; it must recreate the trigger
-// `checkout_terms_are_immutable` with the new column. A field that v1 shows also belongs in core/checkout/wire.ts.
 import type { Checkout, Status } from "../../core/checkout/checkout.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/** Empty for the open or paid checkout of an order, otherwise the id; see the index `checkouts_of_order`. */
+/** Empty for the open or paid checkout of an order; see the index `checkouts_of_order`. */
 const ID_UNLESS_BLOCKER = "CASE WHEN status IN ('created', 'pending', 'succeeded') THEN '' ELSE id END";
 
 const TABLE_DDL = `
@@ -83,11 +80,10 @@ export function checkoutsTable(connection: Connection) {
 
     setExpiry: (id: string, expiresAt: number): void => void updateExpiry.run({ id, expiresAt }),
 
-    /** The open or succeeded checkout of an order_id; there is at most one (decision 8). */
+    /** An order has at most one open or succeeded checkout (decision 8). */
     findBlocker: (storeId: string, orderId: string): Checkout | undefined =>
       selectBlocker.get(storeId, orderId),
 
-    /** The checkouts of an order_id, newest first: at most one of them is open or paid. */
     ofOrder: (query: OrderQuery): Checkout[] => {
       // The open or paid checkout is the newest: it was created after all others had ended.
       const blocker = selectBlocker.get(query.storeId, query.orderId);

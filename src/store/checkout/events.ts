@@ -3,17 +3,14 @@ import { EVENT_TYPES } from "../../core/checkout/event-types.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/** An event without its body, for lists. */
 export type EventSummary = Pick<CheckoutEvent, "id" | "type" | "sequence" | "createdAt">;
 
 export type StoredEvent = Omit<CheckoutEvent, "checkoutId" | "type"> & {
   readonly position: number;
-  /** Null for an event without a checkout. */
   readonly checkoutId: string | null;
   readonly type: string;
 };
 
-/** A filter of a store's events; null matches every type or every checkout. */
 type EventFilter = {
   readonly storeId: string;
   readonly type: string | null;
@@ -21,7 +18,6 @@ type EventFilter = {
   readonly orderId?: string | undefined;
   readonly limit: number;
 };
-/** The events after a position, optionally only events created since a time. */
 type EventRange = EventFilter & { readonly after: number; readonly from?: number };
 
 export const EVENTS_DDL = `
@@ -46,7 +42,7 @@ CREATE TRIGGER events_are_kept BEFORE DELETE ON events
 
 const COLUMNS = columnsOf<StoredEvent>("events", EVENTS_DDL);
 
-/** The outbox: each event is written in the transaction of the change that it reports (decision 11). */
+/** An outbox: each event is written in the transaction of the change that it reports (decision 11). */
 export function eventsTable(connection: Connection) {
   const insert = connection.prepare<Omit<StoredEvent, "position">>(
     // The position is above all earlier positions, so that a caller who continues from a position after a reset misses nothing.
@@ -71,12 +67,10 @@ export function eventsTable(connection: Connection) {
 
     lastSequence: (checkoutId: string): number => selectLastSequence.get(checkoutId) ?? 0,
 
-    /** The position of the newest event of all stores; 0 if there is none. */
     lastPosition: (): number => selectNewest.get() ?? 0,
 
     find: (id: string): StoredEvent | undefined => select.get(id),
 
-    /** Events after a position, oldest first. */
     after: ({ from = 0, ...filter }: EventRange): StoredEvent[] => {
       const { selectAfter, selectAfterOf, selectOfOrder, at } = lists;
       const { checkoutId, orderId } = filter;
@@ -89,7 +83,7 @@ export function eventsTable(connection: Connection) {
       return firstPositions.flatMap((position) => at.get(position) ?? []);
     },
 
-    /** The newest matching events, oldest first; with `before`, only events before that position. */
+    /** Oldest first. */
     latest: (query: EventFilter & { readonly before?: number | undefined }): StoredEvent[] => {
       const filter = { ...query, before: query.before ?? AFTER_ALL };
       const { selectLatest, selectLatestOf, selectOfOrder, at } = lists;
@@ -103,7 +97,6 @@ export function eventsTable(connection: Connection) {
       return lastPositions.flatMap((position) => at.get(position) ?? []);
     },
 
-    /** The events of a checkout, oldest first. */
     of: (checkoutId: string): EventSummary[] => selectOf.all(checkoutId),
   };
 }
@@ -147,7 +140,6 @@ function prepareLists(connection: Connection) {
          AND +position > @after AND created_at >= @from
        ORDER BY sequence LIMIT @limit`,
     ),
-    // Not sorted by SQLite: the caller sorts the events of an order, which are few.
     selectOfOrder: connection
       .prepare<OrderQuery, number>(
         `SELECT position FROM events

@@ -26,7 +26,6 @@ CREATE TRIGGER idempotency_keys_are_immutable BEFORE UPDATE ON idempotency_keys
 
 const COLUMNS = columnsOf<BoundKey>("idempotency_keys", IDEMPOTENCY_KEYS_DDL);
 
-/** Idempotency keys, with the stored answers (decision 5). */
 export function idempotencyKeysTable(connection: Connection) {
   const insert = connection.prepare<BoundKey>(`INSERT INTO idempotency_keys ${COLUMNS.values}`);
   const select = connection.prepare<[string, string], BoundAnswer>(
@@ -44,7 +43,7 @@ export function idempotencyKeysTable(connection: Connection) {
   return {
     insert: (key: BoundKey): void => void insert.run(key),
 
-    /** The answer of a key; undefined if the key is unused. A key is deleted after 30 days, and counts as unused. */
+    /** A key is deleted after 30 days, and counts as unused. */
     findAnswer: (storeId: string, key: string, now: number): StoredResponse | undefined => {
       const row = select.get(storeId, key);
       if (row === undefined || row.createdAt > now - IDEMPOTENCY_RETENTION_MS) return row;
@@ -52,10 +51,8 @@ export function idempotencyKeysTable(connection: Connection) {
       return undefined;
     },
 
-    /** The id of the checkout that a key created; undefined if there is none. */
     checkoutIdOf: (storeId: string, key: string): string | undefined => select.get(storeId, key)?.checkoutId,
 
-    /** The key that created a checkout, with its answer; empty if the key was deleted after its 30 days. */
     ofCheckout: (checkoutId: string): StoredAnswer[] => selectOfCheckout.all(checkoutId),
   };
 }

@@ -1,7 +1,6 @@
 import { MAX_PAGE_VIEWS, VIEW_INTERVAL_MS, type PageView } from "../../core/checkout/page-view.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/** The DDL of views of payment pages. Its limits are `MAX_PAGE_VIEWS` and the maximum length of a return address. */
 export const PAGE_VIEWS_DDL = `
 CREATE TABLE page_views (
   checkout_id TEXT NOT NULL REFERENCES checkouts (id),
@@ -35,7 +34,6 @@ export function pageViewsTable(connection: Connection) {
       statements.insert.run({ ...view, checkoutId, maxViews: MAX_PAGE_VIEWS, minGapMs: VIEW_INTERVAL_MS })
         .changes > 0,
 
-    /** The views of a checkout, grouped by kind, oldest first. */
     of: (checkoutId: string): PageView[] => statements.select.all(checkoutId),
   };
 }

@@ -2,7 +2,6 @@ import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { Price } from "../../core/checkout/shapes.ts";
 
-/** A price as stored: its booleans are 0 or 1. */
 type PriceRow = Omit<Price, "approved" | "retired"> & {
   readonly storeId: string;
   readonly approved: number;
@@ -40,16 +39,15 @@ export function pricesTable(connection: Connection) {
   );
 
   return {
-    /** Adds a price, or replaces the price with the same id; checkouts keep their terms. */
+    /** Replaces the price with the same id; checkouts keep their terms. */
     put: (storeId: string, price: Price): void => {
       const { approved, retired } = price;
       upsert.run({ ...price, storeId, approved: Number(approved), retired: Number(retired) });
     },
 
-    /** Removes a price; its checkouts stay. */
     remove: (storeId: string, id: string): void => void remove.run(storeId, id),
 
-    /** The price with this id, even if it is unapproved or retired; undefined if the store does not have it. */
+    /** Also finds an unapproved or retired price. */
     find: (storeId: string, id: string): Price | undefined => {
       const row = select.get(storeId, id);
       return row && priceOf(row);

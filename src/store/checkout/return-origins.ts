@@ -2,7 +2,7 @@ import type { ReturnOrigin } from "../../core/checkout/return-origin.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/** A return origin of a store (decision 19). Times are milliseconds by the store's clock. */
+/** Times are milliseconds by the store's clock. */
 type RegisteredOrigin = ReturnOrigin & { readonly storeId: string; readonly createdAt: number };
 
 export const RETURN_ORIGINS_DDL = `
@@ -29,7 +29,6 @@ CREATE TABLE return_origins (
 
 const COLUMNS = columnsOf<RegisteredOrigin>("return_origins", RETURN_ORIGINS_DDL);
 
-/** The return origins of each store (decision 19). */
 export function returnOriginsTable(connection: Connection) {
   const put = connection.prepare<RegisteredOrigin>(
     `INSERT INTO return_origins ${COLUMNS.values} ON CONFLICT DO UPDATE SET path = excluded.path`,
@@ -46,15 +45,13 @@ export function returnOriginsTable(connection: Connection) {
   );
 
   return {
-    /** Adds an origin with its path; an existing origin keeps its position and gets the new path. */
+    /** An existing origin keeps its position and gets the new path. */
     put: (origin: RegisteredOrigin): void => void put.run(origin),
 
-    /** The origins of a store, in the order of registration. */
     list: (storeId: string): ReturnOrigin[] => select.all(storeId),
 
     listWithTimes: (storeId: string): RegisteredOrigin[] => selectWithTime.all(storeId),
 
-    /** Removes an origin; false if the store does not have it. */
     remove: (storeId: string, origin: string): boolean => remove.run({ storeId, origin }).changes > 0,
   };
 }

@@ -2,7 +2,6 @@ import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/** A scheduled change of a checkout: its automatic settlement, or its expiry. */
 export type DueItem = {
   readonly checkoutId: string;
   readonly dueAt: number;
@@ -25,7 +24,6 @@ CREATE INDEX due_settlements ON settlements (store_id, due_at, checkout_id);
 const COLUMNS = columnsOf<Settlement>("settlements", SETTLEMENTS_DDL);
 const DUE_COLUMNS = COLUMNS.pick("checkoutId", "dueAt", "outcome");
 
-/** The table of automatic settlements. It is also the queue, so that a crash loses no settlement. */
 export function settlementsTable(connection: Connection) {
   const insert = connection.prepare<Settlement>(`INSERT INTO settlements ${COLUMNS.values}`);
   const remove = connection.prepare<[string]>("DELETE FROM settlements WHERE checkout_id = ?");
@@ -55,12 +53,10 @@ export function settlementsTable(connection: Connection) {
 
     remove: (checkoutId: string): void => void remove.run(checkoutId),
 
-    /** The pending automatic settlement of a checkout; undefined if there is none. */
     of: (checkoutId: string): DueItem | undefined => selectOf.get(checkoutId),
 
     next: (storeId: string): DueItem | undefined => selectDue(storeId, Number.MAX_SAFE_INTEGER, 1)[0],
 
-    /** The items of a store that are due by a time, soonest first, at most `limit`. */
     dueBy: selectDue,
   };
 }

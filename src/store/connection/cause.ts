@@ -12,7 +12,6 @@ import { dirname } from "node:path";
 import { withFolderBeside, sizeOf } from "./durable-files.ts";
 import { causeByCode, storageFailure, type Cause } from "./storage-failure.ts";
 
-/** Opens the files and writes beside them, to learn why SQLite cannot. Undefined for failed reads, and without a cause. */
 export function causeOfRepetition(
   path: string,
   { code }: { readonly code: string },
@@ -28,7 +27,7 @@ export function causeOfRepetition(
   }
 }
 
-/** The cause for a failed read that succeeds when repeated: the bytes of the file are intact. */
+/** A failed read succeeds when repeated: the bytes of the file are intact. */
 export function causeOfMisread({ detail }: Pick<Cause, "detail">): Cause {
   const failure = storageFailure("disk_io_error");
   return { failure, detail: `a read failed, but succeeded when repeated: ${detail}` };
@@ -37,8 +36,8 @@ export function causeOfMisread({ detail }: Pick<Cause, "detail">): Cause {
 const PART_BYTES = 1024 * 1024;
 
 /**
- * The disk failure that occurs when the files are read without SQLite, which reports a failed read of the schema as
- * damage, even when repeated. Descriptors of an open database stay open: closing one would drop SQLite's locks.
+ * SQLite reports a failed read of the schema as damage, even when repeated. Descriptors of an open database
+ * stay open: closing one would drop SQLite's locks.
  */
 export function causeOfRawRead(path: string, { isOpen }: { readonly isOpen: boolean }): Cause | undefined {
   const part = Buffer.allocUnsafe(PART_BYTES);
@@ -58,15 +57,11 @@ export function causeOfRawRead(path: string, { isOpen }: { readonly isOpen: bool
   }
 }
 
-/** SQLite's I/O errors of reads. */
 const READ_ERROR_PATTERN = /^SQLITE_IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT)$/;
 
 const SUFFIXES = ["", "-wal", "-shm"] as const;
 
-/**
- * Opens the files that SQLite opens, all at the same time. Opens the folder instead of a missing file, and instead of
- * each file of an open database: closing a descriptor of such a file would drop SQLite's locks.
- */
+/** Closing a descriptor of an open database would drop SQLite's locks, so the folder is opened instead. */
 function openDatabaseFiles(path: string, { isOpen }: { readonly isOpen: boolean }): void {
   const openedFiles: number[] = [];
   try {
@@ -80,13 +75,11 @@ function openDatabaseFiles(path: string, { isOpen }: { readonly isOpen: boolean 
   }
 }
 
-/** The step by which SQLite extends its index of the log, in bytes. */
 const INDEX_STEP_BYTES = 32 * 1024;
 
 /** Writes as many bytes as SQLite adds to its index, at the same position; the hole before them takes no space. */
 function checkFreeSpace(path: string): void {
   const end = Math.max(...SUFFIXES.map((ending) => sizeOf(path + ending)));
-  // Created with the pid 0, so that any later command may remove it.
   withFolderBeside(path, {}, (temporaryPath) => {
     truncateSync(temporaryPath, end);
     appendFileSync(temporaryPath, new Uint8Array(INDEX_STEP_BYTES), { flush: true });

@@ -17,31 +17,27 @@ import {
 import { readPart, sizeOf } from "./durable-files.ts";
 import { judgeLog, LOG_HEADER_BYTES } from "./opening.ts";
 
-/** A usable database file. `bytes`: its size, including its log. */
+/** `bytes`: the size of the file, including its log. */
 type CheckedFile = {
   readonly bytes: number;
-  /** The schema version; null if only the header was checked: the file is too large, or is written all the time. */
   readonly schemaVersion: number | null;
-  /** The number of unreadable lines if the check counts them, otherwise 0. */
   readonly unreadableCount: number;
 };
 
-/** Options of a check. `countUnreadable` reads all rows as the program does. Default: rows are not read. */
+/** `countUnreadable` reads all rows as the program does. Default: rows are not read. */
 type CheckOptions = OpenOptions & {
-  /** The path of a folder for the checked copy; the check makes and removes it. */
   readonly scratchFolder: string;
   readonly countUnreadable?: (connection: FileConnection) => number;
 };
 
-/** Maximum size of a file that is checked page by page, in bytes; a check takes 2 ms per MiB. */
+/** A larger file is not checked page by page; a check takes 2 ms per MiB. */
 const MAX_COPY_BYTES = 128 * 1024 * 1024;
 
-/** Maximum number of copies of a file that another process is writing to. */
 const MAX_COPY_ATTEMPTS = 20;
 
 /**
- * Checks a copy, because even a read-only connection creates and changes files next to it; refusals name the original.
- * Undefined if there is neither a file nor its log.
+ * Checks a copy, because even a read-only connection creates and changes files next to it. Undefined if there
+ * is neither a file nor its log.
  */
 export function checkDatabase(
   path: string,
@@ -77,9 +73,9 @@ export function checkDatabase(
 }
 
 /**
- * Copies a database and its log as of one moment. While the log keeps its header it only grows, and it contains each
- * page that may be copied into the file meanwhile. So a file that was copied before its log is complete together with
- * that log. Undefined if the log was restarted during every attempt.
+ * While the log keeps its header it only grows, and it contains each page that may be copied into the file
+ * meanwhile. So a file that was copied before its log is complete together with that log. Undefined if the
+ * log was restarted during every attempt.
  */
 function copyWithLog(path: string, { scratchFolder, kind }: CheckOptions): string | undefined {
   const copyPath = join(scratchFolder, "copy.db");

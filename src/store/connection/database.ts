@@ -16,12 +16,10 @@ import {
   type StorageFailureCode,
 } from "./storage-failure.ts";
 
-/** SQL that migrates a file to the next schema version, in one transaction. The first one creates the first tables. */
 type Migration = string;
 
 export type FileConnection = Database.Database;
 
-/** A kind of database file: the mark in its header, and the migrations of its tables, which grow only at their end. */
 export type FileKind = {
   readonly name: string;
   /** SQLite's `application_id`: a file with another id is not ours. */
@@ -29,13 +27,12 @@ export type FileKind = {
   /** The version after the first migration, stored as `user_version`; lower versions are development versions. */
   readonly firstVersion: number;
   readonly migrations: readonly Migration[];
-  /** All tables of a new file at this version, created faster than by the migrations. Default: the migrations run. */
+  /** Faster than the migrations, which run by default. */
   readonly tables?: { readonly version: number; readonly sql: string };
   /** Names the files that must be moved away before a new file can be created; some are useless without the others. */
   readonly filesToMoveAway: string;
 };
 
-/** Why a file is refused or cannot be used now, and the remedy. */
 export type FileRefusal = {
   readonly reason:
     | "zero_bytes"
@@ -51,33 +48,26 @@ export type FileRefusal = {
 
 export type OpenOptions = {
   readonly kind: FileKind;
-  /** Path of the native addon; default: found by better-sqlite3. The single executable sets this option. */
   readonly nativeBinding?: string | undefined;
   /** The pid of the opening process, for the names of its temporary files, so that a later process can remove them. */
   readonly pid?: number | undefined;
-  /** Called after the migration of an older file. */
   readonly onMigrated?: ((file: MigratedFile) => void) | undefined;
-  /** Called with the new path of a log that belonged to another database and was moved aside. */
+  /** The log belonged to another database; the argument is its new path. */
   readonly onLogMoved?: ((logPath: string) => void) | undefined;
 };
 
-/** The schema versions of a file before and after its migration, and the path of its backup. */
 type MigratedFile = { readonly from: number; readonly to: number; readonly backupPath: string };
 
 export const IN_MEMORY = ":memory:";
 
-/** The first bytes of every SQLite file. */
 export const SQLITE_MAGIC = "SQLite format 3\0";
-/** The size of SQLite's header, in bytes. */
 export const HEADER_BYTES = 100;
 const SCHEMA_VERSION_OFFSET = 60;
 export const APPLICATION_ID_OFFSET = 68;
-/** How long a statement waits for another process's lock, in milliseconds. */
 const BUSY_TIMEOUT_MS = 5000;
-/** Maximum size of a file that is checked page by page when it is opened, in bytes; the check takes about 20 ms. */
+/** A larger file is not checked page by page when it is opened; the check takes about 20 ms. */
 const MAX_CHECKED_BYTES = 16 * 1024 * 1024;
 
-/** The result of work on a file, or a refusal that names the disk failure. Throws other errors. */
 export function withFileRefusal<Value>(
   path: string,
   options: Pick<OpenOptions, "nativeBinding">,
@@ -92,7 +82,6 @@ export function withFileRefusal<Value>(
   }
 }
 
-/** Whether a database has no log, or an empty one: if its process was killed, commits may be lost. */
 export function isLogEmpty(path: string): boolean {
   return existsSync(path) && sizeOf(`${path}-wal`) === 0;
 }
@@ -105,7 +94,6 @@ export function openingOfEmptyLog(path: string): string | undefined {
 /** Refuses a log without its database: the log contains acknowledged commits, and must not be used for a new file. */
 export function refuseOrphanedLog(path: string): FileRefusal | undefined {
   const logPath = `${path}-wal`;
-  // The log is checked first, because a process that creates the file names the file before it writes the log.
   if (sizeOf(logPath) === 0 || existsSync(path)) return undefined;
   return {
     reason: "file_missing",
@@ -114,13 +102,12 @@ export function refuseOrphanedLog(path: string): FileRefusal | undefined {
   };
 }
 
-/** The refusal of a file that cannot be used because of a disk failure. */
 export function refuseFile(path: string, { failure, detail }: Cause): FileRefusal {
   const { code, sentence, next } = failure;
   return { reason: code, message: `${path} cannot be used: ${sentence} (${detail})`, remedy: next };
 }
 
-/** Opens a connection and runs the first steps on it; closes it and throws if a step fails. */
+/** Closes the connection and throws if `begin` fails. */
 export function openConnection(
   path: string | Buffer,
   options: Pick<OpenOptions, "nativeBinding">,
@@ -142,9 +129,9 @@ export function openConnection(
 }
 
 /**
- * The cause of an error; undefined if it is not a disk failure. It is stored with the error for later catches. Must be
- * called before the database is closed: a close frees space, and removes files. `isOpen`: whether this process has the
- * database open; closing another descriptor of a file would then drop SQLite's locks.
+ * The cause is stored with the error for later catches. Must be called before the database is closed: a close
+ * frees space, and removes files. `isOpen`: whether this process has the database open; closing another
+ * descriptor of a file would then drop SQLite's locks.
  */
 export function findCause(
   path: string,
@@ -162,14 +149,12 @@ export function findCause(
   return noteCause(error, cause ?? namedCause);
 }
 
-/** The failures that SQLite does not explain. */
 const REPEATED_CODES: ReadonlySet<string> = new Set(["file_not_opened", "file_read_only", "disk_io_error"]);
 
 function databaseOptions({ nativeBinding }: Pick<OpenOptions, "nativeBinding">): Database.Options {
   return { timeout: BUSY_TIMEOUT_MS, nativeBinding };
 }
 
-/** Reads every page again: the disk failure behind an error about damage, or undefined if SQLite finds damage again. */
 function findDiskCause(
   path: string,
   options: Pick<OpenOptions, "nativeBinding">,
@@ -198,20 +183,17 @@ export function inspectFile(path: string, options: OpenOptions): FileRefusal | u
   return inspectHead(path, options.kind) ?? inspectPages(path, options);
 }
 
-/** Checks a file and its log with SQLite: the schema version and, up to `MAX_CHECKED_BYTES`, the pages. */
 export function inspectPages(path: string, options: OpenOptions): FileRefusal | undefined {
   const checksPages = statSync(path).size <= MAX_CHECKED_BYTES;
   const open = (): FileConnection => openToRead(path, options);
   return checkForDamage(path, options.kind, () => inspectContent(path, options, { open, checksPages }));
 }
 
-/** Opens a file with its log for reading; for writing only if SQLite may have to roll back a journal. */
 export function openToRead(path: string, options: Pick<OpenOptions, "nativeBinding">): FileConnection {
   const readonly = !existsSync(`${path}-journal`);
   return new Database(path, { ...databaseOptions(options), readonly, fileMustExist: true });
 }
 
-/** Checks a file without SQLite: its kind, its schema version, and whether its log belongs to it. */
 export function inspectHead(path: string, kind: FileKind): FileRefusal | undefined {
   const refuseAs = (reason: FileRefusal["reason"], problem: string): FileRefusal =>
     refuse(reason, path, { kind, problem });
@@ -232,7 +214,7 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
   return judgeLog(path, firstBoundVersion(kind)) === "unknown" ? refuseUnknownLog(path) : undefined;
 }
 
-/** Runs a check. After damage, reads the file without SQLite and checks again, because a failed read looks like damage. */
+/** After damage, reads the file without SQLite and checks again, because a failed read looks like damage. */
 export function checkForDamage(
   path: string,
   kind: FileKind,
@@ -258,7 +240,6 @@ function refuseMalformed(
   }
 }
 
-/** Whether an error of a check is about the content of the file; SQLite has many codes for an invalid header. */
 export function isMalformed(error: unknown): boolean {
   const failure = causeByCode(error)?.failure;
   return failure === undefined ? isSqliteError(error) : failure.code === "database_damaged";
@@ -270,7 +251,7 @@ type ContentCheck = {
   readonly read?: (connection: FileConnection) => void;
 };
 
-/** Opens a database, checks its schema version and, on request, its pages, calls `read` if they are good, and closes it. */
+/** Calls `read` only if the schema version and, on request, the pages are good. */
 export function inspectContent(
   path: string,
   options: OpenOptions,
@@ -293,7 +274,6 @@ export function inspectContent(
       ? refuseDamaged(path, kind, `is damaged: ${verdict}`)
       : refuseFile(path, { failure, detail: verdict });
   } catch (error) {
-    // The caller handles damage.
     if (!isMalformed(error)) findCause(path, options, error);
     throw error;
   } finally {
@@ -340,7 +320,7 @@ function refuseUnknownLog(path: string): FileRefusal {
   };
 }
 
-/** The first schema version whose logs are bound to their database; Infinity for a kind without log bindings. */
+/** Logs are bound to their database from this version on; Infinity for a kind without log bindings. */
 export function firstBoundVersion({ firstVersion, migrations }: FileKind): number {
   const index = migrations.findIndex((migration) => migration.includes(LOG_OPENINGS_MIGRATION));
   return index < 0 ? Infinity : firstVersion + index;
@@ -358,10 +338,10 @@ export function schemaVersion(connection: FileConnection): number {
 const PARAMETER_PATTERN = /(\bLIMIT )?\?/g;
 
 /**
- * Makes a connection compile each statement once. SQLite plans a statement with some parameter values (of a LIMIT and,
- * with ORDER BY, values that are compared with a column), and compiles it again when they change. better-sqlite3 clears
- * all values after each run, so each run compiled the statement again, and took up to nine times as long. SQLite does
- * not look at values inside expressions.
+ * SQLite plans a statement with some parameter values (of a LIMIT and, with ORDER BY, values that are
+ * compared with a column), and compiles it again when they change. better-sqlite3 clears all values after
+ * each run, so each run compiled the statement again, and took up to nine times as long. SQLite does not look
+ * at values inside expressions.
  */
 function compileOnce(connection: FileConnection): void {
   const prepare = connection.prepare.bind(connection);
@@ -389,7 +369,7 @@ type StatementParts = Pick<ReturnType<typeof toPositional>, "valuesOf"> & {
   readonly examine: (error: unknown) => void;
 };
 
-/** A statement compiled at its first use: a start uses a tenth of them, and compiling all would take half its time. */
+/** A start uses a tenth of the statements, and compiling all would take half its time. */
 function compileAtFirstUse({ make, valuesOf, examine }: StatementParts): LazyStatement {
   let compiledStatement: Statement | undefined;
   const pendingChanges: ((statement: Statement) => void)[] = [];

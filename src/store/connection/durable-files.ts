@@ -17,7 +17,7 @@ import { isError } from "../../core/outcome.ts";
 /** The process whose id is in the names of its unfinished files, so that a later process can remove them. Default: 0. */
 type WriterProcess = { readonly pid?: number | undefined };
 
-/** Replaces a small file atomically; the new file is on disk when the call returns. */
+/** Readers see the whole old or the whole new file, which is on disk when the call returns. */
 export function replaceFile(path: string, text: string, writer: WriterProcess): void {
   withFolderBeside(path, writer, (temporaryPath) => {
     writeFileSync(temporaryPath, text);
@@ -27,7 +27,6 @@ export function replaceFile(path: string, text: string, writer: WriterProcess): 
   });
 }
 
-/** Runs work with the path of an empty file in a new folder next to a file, and removes the folder afterwards. */
 export function withFolderBeside<Value>(
   path: string,
   { pid = 0 }: WriterProcess,
@@ -54,7 +53,6 @@ function discard(folder: string): boolean {
   }
 }
 
-/** Gives a finished file its name, unless another process was faster. */
 export function nameNewFile(temporaryPath: string, path: string): void {
   try {
     linkSync(temporaryPath, path);
@@ -66,7 +64,6 @@ export function nameNewFile(temporaryPath: string, path: string): void {
   }
 }
 
-/** Waits until the content of a file is on disk. */
 export function flush(path: string): void {
   const file = openSync(path, "r+");
   try {
@@ -92,12 +89,10 @@ export function flushFolder(folder: string): void {
 
 const REFUSED_FLUSH_CODES: ReadonlySet<unknown> = new Set(["EISDIR", "EPERM", "EACCES", "EINVAL", "ENOTSUP"]);
 
-/** The size of a file in bytes; 0 if it is missing. */
 export function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** A part of a file; fewer bytes if the file is shorter or missing. */
 export function readPart(path: string, offset: number, length: number): Buffer {
   const bytes = Buffer.alloc(length);
   let file: number | undefined;

@@ -3,9 +3,8 @@ import { existsSync, statSync, type Stats } from "node:fs";
 export type FileWatch = ReturnType<typeof watchFiles>;
 
 /**
- * Watches the three files of a database by identity (device and inode) and size. None of them shrinks while it is
- * watched: the log is truncated only by the close, and the database is never vacuumed. On file systems that do not
- * support a log, there is only the database.
+ * None of the three files shrinks while it is watched: the log is truncated only by the close, and the
+ * database is never vacuumed. File systems that do not support a log have only the database.
  */
 export function watchFiles(path: string) {
   const names = ["", "-wal", "-shm"].map((ending) => path + ending).filter((name) => existsSync(name));
@@ -18,12 +17,10 @@ export function watchFiles(path: string) {
     return true;
   };
   return {
-    /** Whether each file is the opened file, and is not shorter. If not, a write would succeed, but could not be read. */
     isIntact: (): boolean => names.every(isSame),
   };
 }
 
-/** The stats of a file; undefined if it is missing or cannot be read, because then the next start cannot open it either. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

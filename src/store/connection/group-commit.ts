@@ -3,16 +3,12 @@ import type { FileWatch } from "./file-watch.ts";
 import type { createLogBinding, InTransaction } from "./opening.ts";
 import { causeOfError, isSqliteError, storageFailure, StorageUnavailable } from "./storage-failure.ts";
 
-/** Schedules work; passed in, so that tests can control it. */
 export type Scheduler = {
-  /** Runs the function once all requests that have already arrived have been read. */
   readonly soon: (run: () => void) => void;
   readonly after: (milliseconds: number, run: () => void) => void;
 };
 
-/** The guards of a database's files: their watch, and the binding of the log. */
 export type FileGuards = { readonly binding: ReturnType<typeof createLogBinding>; readonly watch: FileWatch };
-/** The guards of a database in memory, which has no files. */
 export const NO_FILE_GUARDS: FileGuards = {
   binding: { canWait: () => false, bind: () => true, seal: () => undefined },
   watch: { isIntact: () => true },
@@ -26,20 +22,17 @@ type CommitOptions = Partial<FileGuards> & {
 };
 
 /**
- * The change is on disk when the promise resolves. The work may run repeatedly, so it must change only the database.
- * `isOftenIdle`: the work often changes nothing; until the first change it then writes nothing to the disk either.
+ * The change is on disk when the promise resolves. The work may run repeatedly, so it must change only the
+ * database. `isOftenIdle`: until the first change, the work writes nothing to the disk.
  */
 type Write = <Value>(work: () => Value, options?: WriteOptions) => Promise<Value>;
 type WriteOptions = { readonly isOftenIdle?: true };
 
 const MAX_BATCH_JOBS = 256;
 const MAX_QUEUED_JOBS = 10_000;
-/** Maximum time that queued writes wait for another process's lock, in milliseconds; reads continue meanwhile. */
 const LOCK_TIMEOUT_MS = 2000;
-/** Pause between two attempts to get the lock, in milliseconds. */
 export const LOCK_RETRY_DELAY_MS = 5;
 
-/** Begins a wait for another process's lock; the returned function returns whether the wait has taken too long. */
 export function beginLockWait({ after }: Pick<Scheduler, "after">): () => boolean {
   let isOver = false;
   after(LOCK_TIMEOUT_MS, () => {
@@ -54,9 +47,9 @@ type Result =
   | { readonly ok: false; readonly error: unknown };
 
 /**
- * Group commit (decision 55): writes that arrive while the loop is busy share one `BEGIN IMMEDIATE … COMMIT`, and
- * callers get their values only after the commit has returned. Work that throws is rolled back alone: the batch then runs
- * again with a savepoint around each job, which costs two statements per job and is therefore not the default.
+ * Writes that arrive while the loop is busy share one commit, and callers get their values only after it
+ * (decision 55). If work throws, the batch runs again with a savepoint around each job, and only that work is
+ * rolled back.
  */
 export function createGroupCommit(connection: FileConnection, scheduler: Scheduler & CommitOptions): Write {
   const { onEnd, onUndone, ...files } = scheduler;
@@ -75,7 +68,6 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
       queue.push({
         ...options,
         run: work,
-        // `run` returned this value, so its type is Value.
         settle: (result) => (result.ok ? resolve(result.value as Value) : reject(result.error)),
       });
       if (!isScheduled) {
@@ -109,7 +101,6 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
     onEnd?.(failure);
   }
 
-  /** Commits a batch; undefined if another process holds the lock. */
   function commit(batch: readonly Job[]): Result[] | undefined {
     const isOftenIdle = batch.every((job) => job.isOftenIdle === true);
     try {
@@ -125,7 +116,6 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
   }
 }
 
-/** Runs work in a transaction that is on disk when the call returns. Waits a limited time for locks of other processes. */
 export function createTransactor({
   connection,
   ...files
@@ -139,8 +129,8 @@ export function createTransactor({
 }
 
 /**
- * Commits work; returns undefined if another process holds the lock. Throws `StorageUnavailable` if a file was replaced
- * before the commit, so that nothing is written to deleted files, or during it, so that no such write is acknowledged.
+ * Undefined if another process holds the lock. Throws `StorageUnavailable` if a file was replaced before the
+ * commit, so that nothing is written to deleted files, or during it, so that no such write is acknowledged.
  */
 function createCommit(statements: Statements, connection: FileConnection, { watch, binding }: FileGuards) {
   const transact: InTransaction = (work) =>
@@ -159,7 +149,7 @@ function createCommit(statements: Statements, connection: FileConnection, { watc
   };
 }
 
-/** Runs work before the log is bound, so that work without changes writes nothing; other work runs again afterwards. */
+/** Work without changes writes nothing; other work runs again after the log is bound. */
 function runUnbound<Value>(
   statements: Statements,
   connection: FileConnection,
@@ -182,17 +172,14 @@ function runUnbound<Value>(
   return run(work);
 }
 
-/** Thrown in a transaction that changed something before the log was bound. */
 class UnboundChange extends Error {
   override readonly name = "UnboundChange";
 }
 
-/** The error for callers if the files of the database are no longer the files that were opened. */
 export function filesLostError(): StorageUnavailable {
   return new StorageUnavailable(storageFailure("database_changed"));
 }
 
-/** The error for callers when another process kept the lock for the whole wait. */
 export function lockError(detail?: string): StorageUnavailable {
   return new StorageUnavailable(storageFailure("file_locked"), { detail });
 }
@@ -216,7 +203,7 @@ function failJobs(batch: readonly Job[], error: unknown): Result[] {
   return batch.map(() => ({ ok: false, error: toStorageError(error) }));
 }
 
-/** Runs work and commits it; undefined if another process holds the lock. Rolls back and rethrows an error. */
+/** Undefined if another process holds the lock. Rolls back and rethrows an error. */
 function inTransaction<Value>(
   statements: Statements,
   connection: FileConnection,
@@ -236,7 +223,6 @@ function inTransaction<Value>(
   }
 }
 
-/** Thrown if a job of a batch threw, so that the job can be rolled back without the others. */
 class JobFailure extends Error {
   override readonly name = "JobFailure";
 }
@@ -269,7 +255,7 @@ function isLocked(error: unknown): boolean {
   return isSqliteError(error) && error.code.startsWith("SQLITE_BUSY");
 }
 
-/** Converts disk failures to `StorageUnavailable`; other errors (a constraint, a bug) stay unchanged. */
+/** Other errors (a constraint, a bug) stay unchanged. */
 export function toStorageError(error: unknown): unknown {
   const cause = causeOfError(error);
   if (cause === undefined || error instanceof StorageUnavailable) return error;

@@ -23,13 +23,11 @@ import { createLogBinding, hasMark, judgeLog, moveLogAside, renewMark } from "./
 import { storageFailure } from "./storage-failure.ts";
 
 const SYNCHRONOUS_FULL = 2;
-/** The offset of the header's write and read versions, and their value in WAL mode. */
 const [VERSIONS_OFFSET, WAL_VERSION] = [18, 2];
 
 /**
- * Opens a database file, creating it if it does not exist and migrating it if it is older (decision 54). Refuses a file
- * that is empty, foreign, damaged, newer or of a development version, without writing to it, and names the disk failure
- * that makes it unusable.
+ * Refuses a file that is empty, foreign, damaged, newer or of a development version, without writing to it
+ * (decision 54).
  */
 export function openDatabase(path: string, options: OpenOptions): Outcome<FileConnection, FileRefusal> {
   if (path === IN_MEMORY) return accept(openInMemory(options));
@@ -41,7 +39,7 @@ export function openDatabase(path: string, options: OpenOptions): Outcome<FileCo
   });
 }
 
-/** Checks a file. Moves a log of another database aside before SQLite can use it (decision 69). */
+/** Moves a log of another database aside before SQLite can use it (decision 69). */
 function inspectAndMoveLog(path: string, options: OpenOptions): FileRefusal | undefined {
   const refusal = inspectHead(path, options.kind);
   if (refusal !== undefined) return refusal;
@@ -65,9 +63,9 @@ function openCheckedFile(path: string, options: OpenOptions): FileConnection {
 }
 
 /**
- * Creates the file in a temporary folder, and gives it its name when it is complete and on disk, unless another process
- * was faster. So no crash or failing disk leaves a partial file of this name, and two processes that create it at once
- * end up with one file. Refuses a file that the disk did not store correctly.
+ * The file gets its name when it is complete and on disk, so that no crash or failing disk leaves a partial
+ * file, and two processes that create it at once end up with one file. Refuses a file that the disk did not
+ * store correctly.
  */
 function createDatabase(path: string, options: OpenOptions): FileRefusal | undefined {
   return withFolderBeside(path, options, (temporaryPath) => {
@@ -85,7 +83,6 @@ function createDatabase(path: string, options: OpenOptions): FileRefusal | undef
   });
 }
 
-/** The bytes of a new file in WAL mode, with a mark that no other file has. */
 function newFileBytes(options: OpenOptions): Buffer {
   const connection = openInMemory(options);
   renewMark(connection);
@@ -95,10 +92,9 @@ function newFileBytes(options: OpenOptions): Buffer {
   return bytes;
 }
 
-/** The bytes of new databases: tables take longer to create than to copy, and a test suite starts many sandboxes. */
+/** Tables take longer to create than to copy, and a test suite starts many sandboxes. */
 const NEW_DATABASE_BYTES = new WeakMap<FileKind, Buffer>();
 
-/** A new database in memory, with all tables and no rows. */
 function openInMemory(options: OpenOptions): FileConnection {
   const { kind } = options;
   const knownBytes = NEW_DATABASE_BYTES.get(kind);
@@ -113,7 +109,6 @@ function openInMemory(options: OpenOptions): FileConnection {
   });
 }
 
-/** Disables the journal file and flushing, for a database in memory. */
 function disableFiles(connection: FileConnection): void {
   connection.exec("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
 }
@@ -129,13 +124,13 @@ function migrate(connection: FileConnection, path: string, options: OpenOptions)
   options.onMigrated?.({ from, to, backupPath });
 }
 
-/** Thrown if the disk returned bytes that differ from the written bytes. */
+/** Thrown if the disk returned other bytes than were written. */
 class CorruptCopy extends Error {
   override readonly name = "CorruptCopy";
   readonly code = "EIO";
 }
 
-/** Writes a backup that gets its name when it is complete and on disk; an older backup is kept until then. */
+/** The backup gets its name when it is complete and on disk; an older backup is kept until then. */
 function backUp(
   connection: FileConnection,
   path: string,
@@ -152,7 +147,6 @@ function backUp(
   });
 }
 
-/** Applies the missing migrations to a file; all of them to a new file, whose version is 0. */
 export function applyMigrations(connection: FileConnection, kind: FileKind): void {
   for (const [index, migration] of kind.migrations.entries()) {
     const version = kind.firstVersion + index;
@@ -166,7 +160,7 @@ export function applyMigrations(connection: FileConnection, kind: FileKind): voi
   }
 }
 
-/** Makes every commit wait for the disk. Otherwise WAL mode falls back to NORMAL at the first write. */
+/** Every commit waits for the disk. Otherwise WAL mode falls back to NORMAL at the first write. */
 function makeDurable(connection: FileConnection): void {
   connection.pragma("synchronous = FULL");
   const level = connection.pragma("synchronous", { simple: true });

@@ -1,5 +1,3 @@
-// Decides which log belongs to a database (decision 69), without parsing the log. The crash points of
-// `createLogBinding`, and the next start after each of them: test/real/log-ties.test.ts.
 import type Database from "better-sqlite3";
 import { existsSync, readFileSync, renameSync } from "node:fs";
 import { readPart, replaceFile, sizeOf } from "./durable-files.ts";
@@ -20,7 +18,6 @@ export const LOG_OPENINGS_MIGRATION = `
 UPDATE log_mark SET commits = commits;
 `;
 
-/** Gives a new or copied database a mark that no other file has; does nothing without the table of the mark. */
 export function renewMark(connection: Database.Database): void {
   if (hasMark(connection))
     connection.exec("UPDATE log_mark SET opening = randomblob(16), before = zeroblob(16)");
@@ -30,13 +27,11 @@ export function hasMark(connection: Database.Database): boolean {
   return connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'log_mark'").get() !== undefined;
 }
 
-/** The file of openings: the offset of the row's page in the database, the salt of the log, and marks of openings. */
 type Openings = {
   readonly offset: number;
   readonly length: number;
-  /** The salt of the log; null before the log has its first frame. */
   readonly salt: number | null;
-  /** The marks, oldest first: `opening` and `before` of the row, in hex, or `ANY_DATABASE` for every database. */
+  /** Oldest first: `opening` and `before` of the row, in hex, or `ANY_DATABASE`. */
   readonly marks: readonly string[];
 };
 
@@ -47,10 +42,8 @@ const ANY_DATABASE = "any";
 const OPENINGS_PATTERN = /^(\d+) (\d+) (\d+|-)((?: (?:any|[0-9a-f]{64}))+)\n$/;
 /** SQLite adds 1 to the salt whenever it restarts the log. The salt in the file of openings is at most this far behind. */
 const MAX_RESTARTS = 4096;
-/** Number of commits after which a process records the salt again: each commit restarts the log at most once. */
 const COMMITS_PER_SALT = 1024;
 const MAX_READS = 10;
-/** Number of hex digits of an opening. */
 const OPENING_DIGITS = 32;
 export const LOG_HEADER_BYTES = 32;
 const [FRAME_HEADER_BYTES, SALT_OFFSET] = [24, 16];
@@ -60,9 +53,9 @@ const SCHEMA_VERSION_OFFSET = 60;
 type LogVerdict = "own" | "other" | "unknown";
 
 /**
- * Whether the log next to a database belongs to it: SQLite would replay any log over the database. Reads both without
- * SQLite. `firstVersion`: the first schema version whose logs need a file of openings. A running process may change the
- * files between two reads, so a verdict other than `own` counts only after `MAX_READS` reads.
+ * SQLite would replay any log over the database, so both are read without SQLite. A running process may
+ * change the files between two reads, so a verdict other than `own` counts only after `MAX_READS` reads.
+ * `firstVersion`: the first schema version whose logs need a file of openings.
  */
 export function judgeLog(path: string, firstVersion: number): LogVerdict {
   for (let readCount = 1; ; readCount += 1) {
@@ -71,7 +64,6 @@ export function judgeLog(path: string, firstVersion: number): LogVerdict {
   }
 }
 
-/** Moves the log of another database aside, and returns its new path. */
 export function moveLogAside(path: string): string {
   let number = 1;
   while (existsSync(`${path}-wal.aside-${number}`)) number += 1;
@@ -99,11 +91,10 @@ function readVerdict(path: string, firstVersion: number): LogVerdict {
   return isLater || log.toString("hex").includes(lastOpening) ? "own" : "other";
 }
 
-/** Runs work in a transaction of its own; false if another process has the lock. */
 export type InTransaction = (work: () => void) => boolean;
 
 /**
- * Binds the log to the database before the first change, and not at the start, because a refused start changes no file.
+ * Binds the log before the first change, and not at the start, because a refused start changes no file.
  * Later, records the salt of the log after every `COMMITS_PER_SALT` changes.
  */
 export function createLogBinding(
@@ -121,7 +112,6 @@ export function createLogBinding(
   const write = ({ offset, length, salt, marks }: Openings): void =>
     replaceFile(`${path}-opening`, `${offset} ${length} ${salt ?? "-"} ${marks.join(" ")}\n`, options);
 
-  /** Changes the row. The file of openings first names each mark that the database may have from then on. */
   const renew = (): void => {
     const row = select.get();
     if (row === undefined) throw new Error(`${path} has lost the row of log_mark`);
@@ -134,7 +124,6 @@ export function createLogBinding(
     update.run(Buffer.from(next, "hex"));
   };
 
-  /** Records the salt. Drops the marks before `copiedMark`, the database file's mark if the whole log was copied. */
   const record = (copiedMark?: string): void => {
     const openings = readOpenings(path);
     if (openings === undefined) return;
@@ -160,17 +149,15 @@ export function createLogBinding(
   /** Ends the log before the only process closes the database, so that no copy of the log is used again. */
   const seal = (): void => void (changeCount > 0 && rebind(alone, "TRUNCATE"));
   const wasSealed = sizeOf(`${path}-wal`) === 0 && readOpenings(path)?.salt === null;
-  /** Whether a transaction that changes nothing may run without `bind`, which is called before all others. */
   const canWait = (): boolean => wasSealed && changeCount === 0;
   return { bind, canWait, seal };
 }
 
-/** Copies the log into the database; false if another process's lock prevented a complete copy. */
+/** False if another process's lock prevented a complete copy. */
 export function copyLog(connection: Database.Database, mode: "FULL" | "TRUNCATE" = "FULL"): boolean {
   return connection.prepare<[], number>(`PRAGMA wal_checkpoint(${mode})`).pluck().get() === 0;
 }
 
-/** The file of openings of a database; undefined if it is missing or unreadable. */
 export function readOpenings(path: string): Openings | undefined {
   const file = `${path}-opening`;
   if (!existsSync(file)) return undefined;
@@ -184,7 +171,6 @@ export function readOpenings(path: string): Openings | undefined {
   };
 }
 
-/** The current salt of a log; null before its header is written. */
 function currentSalt(path: string): number | null {
   const header = readPart(`${path}-wal`, 0, LOG_HEADER_BYTES);
   return header.length < LOG_HEADER_BYTES ? null : header.readUInt32BE(SALT_OFFSET);

@@ -1,18 +1,16 @@
 import type { Scheduler } from "./group-commit.ts";
 
-/** A read whose results are cached briefly, by key. */
 type CachedRead<Value> = ((key: string) => Value) & {
-  /** Empties the cache. Must be called with each change of the cached rows. */
+  /** Must be called with each change of the cached rows. */
   readonly forget: () => void;
 };
 
-/** How long a change by another process can go unnoticed, in milliseconds; our own changes are visible immediately. */
+/** A change by another process can go unnoticed for this time; our own changes are visible immediately. */
 const CACHE_LIFETIME_MS = 50;
 
 /**
- * Caches the results of a read: each read outside a transaction takes two locks, which was a twelfth of a create's
- * time. Only credentials, signing secrets, and the facts, names, dialects, holds, endpoints and faults of stores are
- * cached; idempotency keys, orders and their statuses are read in the transaction that changes them.
+ * Each read outside a transaction takes two locks, which was a twelfth of a create's time. Idempotency keys,
+ * orders and their statuses are never cached: they are read in the transaction that changes them.
  */
 export function cacheBriefly<Value>(
   scheduler: Pick<Scheduler, "after">,

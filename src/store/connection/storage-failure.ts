@@ -1,15 +1,15 @@
-// The names of disk failures. Causes that SQLite does not report: store/connection/cause.ts. Output of the failures:
-// cli/problem.ts, sandbox/answer.ts.
 import { isError } from "../../core/outcome.ts";
 
-/** A kind of failure: its codes in Node and SQLite, its sentence and the remedy. */
 type FailureRow = {
   readonly errors: readonly string[];
   readonly sentence: string;
   readonly next: string;
 };
 
-/** Failures by the code that commands return (decision 61). An extended SQLite code counts before its basic code. */
+/**
+ * The keys are the codes that commands return (decision 61). An extended SQLite code counts before its basic
+ * code.
+ */
 const FAILURES = {
   disk_full: {
     errors: ["ENOSPC", "EDQUOT", "SQLITE_FULL"],
@@ -92,7 +92,6 @@ const FAILURES = {
       "the executable can write a part of itself neither into its cache folder nor into a temporary folder",
     next: "name a private folder of this user with XDG_CACHE_HOME",
   },
-  // All other errors of file operations; the sentence names the error.
   file_operation_failed: {
     errors: [],
     sentence: "an operation on a file failed",
@@ -104,10 +103,9 @@ export type StorageFailureCode = keyof typeof FAILURES;
 
 type StorageFailure = Pick<FailureRow, "sentence" | "next"> & { readonly code: StorageFailureCode };
 
-/** A failure, with the message of the system or of SQLite. */
+/** `detail`: the message of the system or of SQLite. */
 export type Cause = { readonly failure: StorageFailure; readonly detail: string };
 
-/** Thrown after one of these failures. The work was rolled back. */
 export class StorageUnavailable extends Error {
   override readonly name = "StorageUnavailable";
   readonly failure: StorageFailure;
@@ -133,10 +131,8 @@ export function isStorageFailureCode(code: string): code is StorageFailureCode {
   return Object.hasOwn(FAILURES, code);
 }
 
-/** The names of SQLite's numeric error codes that the verdict of a check can contain. */
 const NAME_BY_NUMBER: Readonly<Record<number, string>> = { 7: "SQLITE_NOMEM", 10: "SQLITE_IOERR" };
 
-/** The failure that prevented a check from reading a file; undefined if the verdict is about the content. */
 export function failureInVerdict(verdict: string): StorageFailure | undefined {
   const [, number] = /error code=(\d+)/.exec(verdict) ?? [];
   // The lowest byte of an extended code is its basic code.
@@ -145,23 +141,21 @@ export function failureInVerdict(verdict: string): StorageFailure | undefined {
   return code && storageFailure(code);
 }
 
-/** Whether SQLite threw the error; compared by name, because in jest every test file has its own class. */
+/** Compared by name, because in jest every test file has its own class. */
 export function isSqliteError(error: unknown): error is Error & { readonly code: string } {
   return isError(error) && error.name === "SqliteError";
 }
 
-/** The failure behind an error from Node's file system or from SQLite; undefined for every other error. */
 export function storageFailureOf(error: unknown): StorageFailure | undefined {
   return causeOfError(error)?.failure;
 }
 
-/** The cause found where the error was thrown, otherwise the meaning of its code; undefined for other errors. */
 export function causeOfError(error: unknown): Cause | undefined {
   if (error instanceof StorageUnavailable) return { failure: error.failure, detail: error.message };
   return (isError(error) ? FOUND_CAUSES.get(error) : undefined) ?? causeByCode(error);
 }
 
-/** The cause for an error's code, without examining any file; undefined for errors that are not disk failures. */
+/** Examines no file; undefined for errors that are not disk failures. */
 export function causeByCode(error: unknown): Cause | undefined {
   if (!isError(error) || !("code" in error) || typeof error.code !== "string") return undefined;
   const { code, message } = error;
@@ -171,14 +165,12 @@ export function causeByCode(error: unknown): Cause | undefined {
   return isFileError(error) ? { failure: otherFailure(code), detail: message } : undefined;
 }
 
-/** Causes that were found where errors were thrown, because the files may be closed when an error is caught. */
 const FOUND_CAUSES = new WeakMap<Error, Cause>();
 
 export function hasCause(error: Error): boolean {
   return FOUND_CAUSES.has(error);
 }
 
-/** Stores the cause of an error for every later catch. */
 export function noteCause(error: Error, cause: Cause): Cause {
   FOUND_CAUSES.set(error, cause);
   return cause;
@@ -188,7 +180,6 @@ export function noteCause(error: Error, cause: Cause): Cause {
 const NON_FILE_CALLS =
   /^(connect|bind|listen|accept|shutdown|getaddrinfo|getnameinfo|query\w+|spawn.*|kill)$/;
 
-/** Whether the system refused an operation on a file. */
 function isFileError(error: object): boolean {
   if (!("code" in error && "errno" in error && "syscall" in error)) return false;
   const { code, errno, syscall } = error;

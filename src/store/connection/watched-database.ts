@@ -14,7 +14,7 @@ import { openDatabase } from "./open-database.ts";
 import { NO_FILE_GUARDS, type FileGuards } from "./group-commit.ts";
 import { createLogBinding } from "./opening.ts";
 
-/** An open database with the watch over its files. The database must be closed through this object. */
+/** The database must be closed through this object. */
 export type WatchedDatabase = FileGuards & {
   readonly connection: FileConnection;
   readonly close: () => void;
@@ -22,7 +22,6 @@ export type WatchedDatabase = FileGuards & {
   readonly leave: () => void;
 };
 
-/** Opens a database file as `openDatabase` does, and watches its files; a database in memory has none. */
 export function openWatchedDatabase(
   path: string,
   options: OpenOptions,
@@ -48,7 +47,10 @@ export function openWatchedDatabase(
   return outcome;
 }
 
-/** Closes the connection while a reader is open: the last connection, if it can write, would copy the log into the database. */
+/**
+ * The last connection, if it can write, would copy the log into the database, so it closes while a reader is
+ * open.
+ */
 function leave(connection: FileConnection, path: string, options: OpenOptions): void {
   const reader = openToRead(path, options);
   reader.pragma("user_version");

@@ -4,7 +4,7 @@ import type { Connection } from "../connection/connection.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
 import { cacheBriefly } from "../connection/remembered.ts";
 
-/** `removeEndedFaults` deletes the rows of ended faults. Actions have no CHECK, because a new version may add some. */
+/** Actions have no CHECK, because a new version may add some. */
 export const FAULTS_DDL = `
 CREATE TABLE faults (
   id            TEXT PRIMARY KEY CHECK (length(id) = 36),
@@ -34,7 +34,6 @@ CREATE INDEX faults_of_event ON faults (event_id) WHERE event_id IS NOT NULL;
 CREATE INDEX faults_of_endpoint ON faults (endpoint_id) WHERE endpoint_id IS NOT NULL;
 `;
 
-/** A fault as stored: the match fields are at the top level. */
 type FaultRow = Omit<Fault, "match"> & Fault["match"];
 const COLUMNS = columnsOf<FaultRow>("faults", FAULTS_DDL);
 
@@ -51,10 +50,8 @@ export function faultsTable(connection: Connection, scheduler: Scheduler) {
   const of = cacheBriefly(scheduler, (storeId): readonly Fault[] => selectOf.all(storeId).map(fromRow));
 
   return {
-    /** The faults of a store, oldest first; cached briefly, because every request and every delivery needs them. */
     of,
 
-    /** The faults of a store, read without the cache, for a transaction that changes them. */
     readUncached: (storeId: string): Fault[] => selectOf.all(storeId).map(fromRow),
 
     all: (): Fault[] => selectAll.all().map(fromRow),
@@ -64,7 +61,6 @@ export function faultsTable(connection: Connection, scheduler: Scheduler) {
       insert.run({ ...fault, ...match });
     },
 
-    /** Writes the numbers of matches and of applications. */
     saveCounts: ({ id, matched, applied }: Fault): void => {
       of.forget();
       updateCounts.run({ id, matched, applied });

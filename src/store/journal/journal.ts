@@ -13,9 +13,8 @@ import {
 } from "./seen-events.ts";
 
 /**
- * The kind of `journal.db`: "ckJL" in its header. A migration is never edited: a schema change is a new migration at
- * the end, written next to its table, with its test. Every earlier schema version can be opened, because the stored
- * keys prevent double creates (decision 60).
+ * "ckJL" in the header. A migration is never edited: a schema change is a new migration at the end. Every
+ * earlier version can be opened, because the stored keys prevent double creates (decision 60).
  */
 export const JOURNAL_FILE: FileKind = {
   name: "checkout journal",
@@ -31,7 +30,6 @@ export const JOURNAL_FILE: FileKind = {
   filesToMoveAway: "the file",
 };
 
-/** Opens the client's journal, which is created if it is missing. Each change is on disk when its call returns. */
 export function openJournal(
   path: string,
   options: Omit<OpenOptions, "kind"> = {},
@@ -41,7 +39,6 @@ export function openJournal(
   );
 }
 
-/** Opens the seen events in the client's journal. Each change is on disk when its call returns. */
 export function openSeenEvents(
   path: string,
   { now, ...options }: Omit<OpenOptions, "kind"> & { readonly now: number },

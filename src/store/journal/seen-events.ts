@@ -2,7 +2,6 @@ import { SEEN_RETENTION_MS, type SeenEvent, type SeenEvents } from "../../core/w
 import { createTransactor } from "../connection/group-commit.ts";
 import type { WatchedDatabase } from "../connection/watched-database.ts";
 
-/** The DDL of the events that a target of `checkout listen` accepted. */
 export const SEEN_EVENTS_DDL = `
 CREATE TABLE seen_events (
   event_id TEXT PRIMARY KEY CHECK (octet_length(event_id) BETWEEN 1 AND 1024),
@@ -29,7 +28,7 @@ DROP TABLE seen_events_before;
 CREATE INDEX seen_events_by_age ON seen_events (seen_at);
 `;
 
-/** The events that were forwarded; opening the table deletes events past their retention. */
+/** Opening the table deletes events past their retention. */
 export function seenEventsTable(database: WatchedDatabase, now: number): SeenEvents {
   const { connection, close } = database;
   const forget = connection.prepare<[number]>("DELETE FROM seen_events WHERE seen_at < ?");

@@ -28,7 +28,6 @@ CREATE TRIGGER admin_acts_are_kept BEFORE DELETE ON admin_acts
   BEGIN SELECT RAISE(ABORT, 'the audit log is immutable'); END;
 `;
 
-/** The audit log of administrators' actions and merchants' requests: append-only, until an erasure. */
 export function adminActionsTable(connection: Connection) {
   const insert = connection
     .prepare<AdminAction, number>(
@@ -41,14 +40,12 @@ export function adminActionsTable(connection: Connection) {
      WHERE store_id = ? ORDER BY position`,
   );
   return {
-    /** Adds an entry at the end, and returns it with its number. */
     insert: (act: AdminAction): RecordedAction => {
       const number = insert.get(act);
       if (number === undefined) throw new Error("an inserted row returns its position");
       return { ...act, number };
     },
 
-    /** All actions on a store, oldest first. */
     of: (storeId: string): RecordedAction[] => selectOf.all(storeId),
   };
 }

@@ -1,7 +1,6 @@
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/** The first use of an assumption, with the request that relied on it. Times are by the store's clock. */
 export type AssumptionUse = {
   readonly storeId: string;
   readonly decision: number;
@@ -21,7 +20,6 @@ CREATE TABLE assumption_uses (
 
 const COLUMNS = columnsOf<AssumptionUse>("assumption_uses", ASSUMPTION_USES_DDL);
 
-/** The assumptions (decisions that the interface does not state) on which each store's integrations relied. */
 export function assumptionUsesTable(connection: Connection) {
   const insert = connection.prepare<AssumptionUse>(
     `INSERT INTO assumption_uses ${COLUMNS.values} ON CONFLICT DO NOTHING`,
@@ -30,7 +28,7 @@ export function assumptionUsesTable(connection: Connection) {
     `SELECT ${COLUMNS.select} FROM assumption_uses WHERE store_id = ? ORDER BY decision`,
   );
   return {
-    /** Records a use; only the first use of a decision is kept. */
+    /** Only the first use of a decision is kept. */
     note: (use: AssumptionUse): void => {
       insert.run(use);
     },

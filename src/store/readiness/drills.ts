@@ -5,9 +5,7 @@ import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { DrillStep } from "../../core/readiness/drill-shapes.ts";
 
-/** A filter of drills; a null kind matches all. */
 type DrillFilter = { readonly storeId: string; readonly kind: DrillKind | null; readonly limit: number };
-/** A drill as stored: the steps are JSON. */
 type DrillRow = Omit<RecordedDrill, "passed" | "steps"> & { readonly passed: number; readonly steps: string };
 
 export const DRILLS_DDL = `
@@ -54,18 +52,15 @@ export function drillsTable(connection: Connection) {
       return row && fromRow(row);
     },
 
-    /** The last webhook drill of an endpoint, whichever address and secret it had then. */
     latestOfEndpoint: ({ id, storeId }: Pick<Endpoint, "id" | "storeId">): RecordedDrill | undefined => {
       const row = selectLatestOfEndpoint.get({ id, storeId });
       return row && fromRow(row);
     },
 
-    /** The newest matching drills, newest first. */
     list: (filter: DrillFilter): RecordedDrill[] => selectMany.all(filter).map(fromRow),
   };
 }
 
 function fromRow(row: DrillRow): RecordedDrill {
-  // `insert` accepts only typed steps, and a restore validates them.
   return { ...row, passed: row.passed === 1, steps: JSON.parse(row.steps) as DrillStep[] };
 }

@@ -3,7 +3,6 @@ import type { Connection } from "../connection/connection.ts";
 import type { Exploration } from "../../core/readiness/shapes.ts";
 
 type ExplorationOfStore = Exploration & { readonly storeId: string };
-/** An exploration as stored: the places are JSON. */
 type ExplorationRow = Omit<ExplorationOfStore, "places"> & { readonly places: string };
 
 export const EXPLORATIONS_DDL = `
@@ -24,14 +23,12 @@ export function explorationsTable(connection: Connection) {
     `SELECT ${COLUMNS.pick("schedules", "broken", "places", "at")} FROM explorations WHERE store_id = ?`,
   );
   return {
-    /** Records an exploration, replacing the store's previous exploration. */
     record: (exploration: ExplorationOfStore): void => {
       replace.run({ ...exploration, places: JSON.stringify(exploration.places) });
     },
 
     of: (storeId: string): Exploration | undefined => {
       const row = selectOf.get(storeId);
-      // `record` accepts only typed places, and a restore validates them.
       return row && { ...row, places: JSON.parse(row.places) as Exploration["places"] };
     },
   };

@@ -1,7 +1,6 @@
 import type { Connection } from "../connection/connection.ts";
 import type { KeyUseFact } from "../../core/readiness/shapes.ts";
 
-/** A create whose key was used before (interface 20). Times are by the store's clock. */
 export type IdempotencyUse = KeyUseFact & {
   readonly storeId: string;
   /** `replayed`: the same request, answered with the same bytes. `refused`: a different request with the same key. */
@@ -20,7 +19,6 @@ CREATE TABLE idempotency_uses (
 CREATE INDEX idempotency_uses_of_store ON idempotency_uses (store_id, kind, at);
 `;
 
-/** The service's log of repeated keys, which shows how a client uses its keys. */
 export function idempotencyUsesTable(connection: Connection) {
   const insert = connection.prepare<IdempotencyUse>(
     `INSERT INTO idempotency_uses (store_id, key, kind, request_id, at)

@@ -21,7 +21,6 @@ INSERT INTO lease_effects SELECT store_id, store_id, '' FROM explore_leases;
 DROP TABLE explore_leases;
 `;
 
-/** An effect that is undone at the end of its lease or, after a kill, at the next start (decision 66). */
 type LeaseEffect = Readonly<Record<"leaseId" | "storeId" | "faultId", string>>;
 
 const COLUMNS = columnsOf<LeaseEffect>("lease_effects", LEASE_EFFECTS_DDL);

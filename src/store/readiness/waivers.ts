@@ -19,7 +19,6 @@ CREATE TRIGGER waivers_are_kept BEFORE DELETE ON waivers
   BEGIN SELECT RAISE(ABORT, 'a waiver is immutable'); END;
 `;
 
-/** The drills that merchants have waived, with their reasons: append-only, until an erasure. */
 export function waiversTable(connection: Connection) {
   const insert = connection.prepare<WaiverOfStore>(
     "INSERT INTO waivers (store_id, drill, reason, at) VALUES (@storeId, @drill, @reason, @at)",

@@ -1,13 +1,11 @@
 import type { LoggedRequest } from "../../core/request/logged-request.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/** Maximum number of requests in an indexed log; a larger log is searched instead. */
 const MAX_INDEXED_REQUESTS = 50_000;
 
-/** The index of a store: the newest batch that was read, the number of entries, and the batches of each order. */
 type StoreIndex = { newestBatch: number; entryCount: number; readonly batches: Map<string, number[]> };
 
-/** An index in memory, because in the file each create would write a row for it. Built at a store's first query. */
+/** The index is in memory, because in the file each create would write a row for it. */
 export function createOrderIndex(
   connection: Connection,
   parse: (batch: string, text?: string) => readonly LoggedRequest[],
@@ -25,7 +23,6 @@ export function createOrderIndex(
     .prepare<[string, number], string>("SELECT requests FROM request_batches WHERE store_id = ? AND last = ?")
     .pluck();
 
-  /** The index of a store, up to date; undefined if it would be too large. */
   const updateIndex = (storeId: string): StoreIndex | undefined => {
     const { oldest, newest } = selectRange.get(storeId) ?? {};
     if ((newest ?? 0) - (oldest ?? 0) > MAX_INDEXED_REQUESTS) return undefined;
@@ -62,7 +59,6 @@ export function createOrderIndex(
   }
 
   return {
-    /** The requests that contain an order_id, newest first; undefined without an order_id or with a larger log. */
     newestOf: (storeId: string, orderId: string | null): Iterable<LoggedRequest> | undefined => {
       if (orderId === null) return undefined;
       const index = updateIndex(storeId);

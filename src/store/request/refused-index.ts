@@ -6,16 +6,13 @@ const REFUSED_TEXT = '"code":"';
 
 type RefusedLine = Pick<LoggedRequest, "position" | "requestId" | "orderId" | "status" | "code" | "storeAt">;
 
-/** The index of a store: the newest batch that was read, and the newest refused requests, newest first. */
 type StoreIndex = { readonly newestBatch: number; readonly lines: readonly RefusedLine[] };
 
-/** Maximum number of refused requests of a store that are kept and searched. */
 const MAX_SEARCHED_LINES = 1000;
 
-/** The limits of a search for refused requests: only requests after this position, and the maximum number of results. */
 type RefusedQuery = { readonly after: number; readonly limit: number };
 
-/** An index in memory, built at the first search: reading the whole log takes longer than building the rest of a page. */
+/** Without the index, a search reads the whole log, which takes longer than building the rest of a page. */
 export function createRefusedIndex(
   connection: Connection,
   parse: (line: string) => readonly LoggedRequest[],
@@ -30,25 +27,21 @@ export function createRefusedIndex(
     )
     .pluck();
 
-  /** The refused requests in batches after a position, newest first. */
   const readLater = (storeId: string, start: number): RefusedLine[] => {
     const lines: RefusedLine[] = [];
     for (const batch of selectLaterBatches.iterate(storeId, start)) {
       if (!batch.includes(REFUSED_TEXT)) continue;
       for (const line of batch.split("\n").toReversed()) {
         if (lines.length > MAX_SEARCHED_LINES) return lines;
-        // Most lines are of successful requests, and need not be parsed.
         if (line.includes(REFUSED_TEXT)) lines.push(...parse(line).map(summaryOf));
       }
     }
     return lines;
   };
 
-  /** The newest refused requests after a position, at most `MAX_SEARCHED_LINES` + 1: one more shows that there are more. */
   const updateLines = (storeId: string, start: number): readonly RefusedLine[] => {
     const cachedIndex = cachedIndexes.get(storeId);
     const newestBatch = selectNewestBatch.get(storeId) ?? 0;
-    // Another process may have started a new log.
     const index =
       cachedIndex !== undefined && cachedIndex.newestBatch <= newestBatch
         ? cachedIndex
@@ -63,7 +56,7 @@ export function createRefusedIndex(
   };
 
   return {
-    /** Searches the order_ids, ignoring case, newest first. `isWhole`: whether all refused requests were searched. */
+    /** Ignores case; newest first. `isWhole`: whether all refused requests were searched. */
     find: (
       storeId: string,
       text: string,

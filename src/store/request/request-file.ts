@@ -14,8 +14,8 @@ import { isSqliteError } from "../connection/storage-failure.ts";
 import { REQUESTS_DDL, requestsTable } from "./requests.ts";
 
 /**
- * The kind of `requests.db`: "ckRQ" in its header. It is separate from `sandbox.db`, so that `sandbox.db` stays small
- * and a full or broken log never affects a create (decision 86).
+ * "ckRQ" in the header. A separate file keeps `sandbox.db` small, and a full or broken log never affects a
+ * create (decision 86).
  */
 export const REQUESTS_FILE: FileKind = {
   name: "checkout request log",
@@ -28,24 +28,21 @@ export const REQUESTS_FILE: FileKind = {
 export type RequestFile = ReturnType<typeof requestsTable> & {
   /** Whether the file still has its name; writes to a deleted file are lost. */
   readonly isPresent: () => boolean;
-  /** Closes the file after an error. True if the file is damaged or replaced; a damaged file is set aside. */
+  /** A damaged file is set aside. */
   readonly closeAfterError: (error: unknown) => boolean;
   readonly close: () => void;
 };
 
-/** `report` is called with a sentence if the file was set aside or lines were skipped. */
 type RequestFileOptions = Omit<OpenOptions, "kind"> & {
   readonly report?: (sentence: string) => void;
 };
 
-/** Whether a request log refused for this reason is set aside at its next use. Otherwise it may be usable later. */
 export function mustBeSetAside({ reason }: Pick<FileRefusal, "reason">): boolean {
   return ["zero_bytes", "foreign", "damaged", "database_damaged"].includes(reason);
 }
 
 /**
- * Opens the request log, which is created if it is missing; files left behind by a deleted log are deleted. A file that
- * is damaged or not a log is set aside, replacing the file set aside before, and a new log is started (decision 86). A
+ * A file that is damaged or not a log is set aside, replacing the file set aside before (decision 86). A
  * power failure may lose the newest requests.
  */
 export function openRequestFile(
@@ -95,7 +92,7 @@ function wrapConnection(path: string, connection: FileConnection, options: Reque
     ...table,
     forget: (storeId) => {
       table.forget(storeId);
-      // The damaged log may contain requests of this store.
+      // The log that was set aside may contain requests of this store.
       if (path !== IN_MEMORY)
         for (const ending of ["", "-wal"]) rmSync(`${path}${ASIDE_SUFFIX}${ending}`, { force: true });
     },
@@ -110,7 +107,6 @@ function wrapConnection(path: string, connection: FileConnection, options: Reque
   };
 }
 
-/** The suffix of a damaged log that was set aside; only one is kept, for inspection. */
 const ASIDE_SUFFIX = ".damaged";
 
 function moveAside(path: string, { report }: RequestFileOptions, reason: string): void {
@@ -122,7 +118,6 @@ function moveAside(path: string, { report }: RequestFileOptions, reason: string)
   report?.(`the request log was set aside as ${path}${ASIDE_SUFFIX}, and a new log was started: ${reason}`);
 }
 
-/** Whether an error shows that a log is damaged, truncated, replaced or has other tables; false for disk failures. */
 function isUseless(path: string, options: RequestFileOptions, error: unknown): error is Error {
   if (!isSqliteError(error) || path === IN_MEMORY) return false;
   // Another process has written a row with the same position.
@@ -132,7 +127,6 @@ function isUseless(path: string, options: RequestFileOptions, error: unknown): e
   return code === undefined || code === "database_damaged" || code === "database_changed";
 }
 
-/** The inode of a file; undefined if there is no file. */
 function inodeOf(path: string): bigint | undefined {
   return path === IN_MEMORY ? undefined : statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 }

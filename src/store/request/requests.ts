@@ -23,12 +23,10 @@ CREATE TABLE request_batches (
 const SELECT_CONTAINING = `SELECT requests FROM request_batches
   WHERE store_id = @storeId AND last > @after AND (@term IS NULL OR instr(requests, @term) > 0)`;
 
-/** A search of a store's requests, newest first. */
 export type RequestSearch = {
   /** The position before which the search begins. Default: behind the newest request. */
   readonly before?: number | undefined;
   readonly limit: number;
-  /** Maximum number of requests read. Default: all. */
   readonly maxRead?: number;
   readonly isMatch?: (request: LoggedRequest) => boolean;
 };
@@ -36,17 +34,14 @@ export type RequestSearch = {
 export type RequestSearchResult = {
   readonly hits: readonly LoggedRequest[];
   readonly readCount: number;
-  /** The position before which the next search continues; null if there is nothing more to find. */
   readonly nextBefore: number | null;
 };
 
-/** A range of positions of a store's requests, excluding both ends. */
 type PositionRange = { readonly storeId: string; readonly after: number; readonly before: number };
 
-/** Requests of one store that are written together, in the order of their positions. */
 export type RequestBatch = { readonly storeId: string; readonly requests: readonly LoggedRequest[] };
 
-/** The newest requests of each store. `noteUnreadable` is called for each line that is not a request. */
+/** `noteUnreadable` is called for each line that is not a request. */
 export function requestsTable(connection: Connection, noteUnreadable = (): void => undefined) {
   const readBatch = createBatchReader(noteUnreadable);
   const { insert, trim, remove, selectLastPosition, selectNewestFirst, selectOldestFirst } =
@@ -63,20 +58,17 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
     }
   });
 
-  /** The requests of a store, newest first; with a text, only requests that contain it as a JSON string. */
   function* newestFirst(storeId: string, start: number, text: string | null): Generator<LoggedRequest> {
     for (const batch of selectNewestFirst.iterate({ storeId, after: start, term: searchTextOf(text) }))
       yield* readBatch(batch, text).toReversed();
   }
 
-  /** The requests of a store, oldest first; with a text, only requests that contain it as a JSON string. */
   function* oldestFirst(storeId: string, start: number, text: string | null): Generator<LoggedRequest> {
     for (const batch of selectOldestFirst.iterate({ storeId, after: start, term: searchTextOf(text) }))
       yield* readBatch(batch, text);
   }
 
   return {
-    /** Writes batches, and deletes batches of the same stores that contain none of the newest `limit` requests. */
     append: (batches: readonly RequestBatch[], limit: number): void => append.immediate(batches, limit),
 
     forget: (storeId: string): void => {
@@ -85,7 +77,6 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
       refusedIndex.forget(storeId);
     },
 
-    /** The position of a store's newest request; 0 if it has none. */
     lastPosition: (storeId: string): number => selectLastPosition.get(storeId) ?? 0,
 
     search: createSearch(connection, readBatch),
@@ -95,7 +86,7 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
 
     findRefused: refusedIndex.find,
 
-    /** Matches, newest first. With a position in the filter, the first matches after it, so that a caller misses none. */
+    /** With a position in the filter, returns the first matches after it, so that a caller misses none. */
     list: (storeId: string, filter: RequestFilter, after = 0): LoggedRequest[] => {
       const start = Math.max(after, filter.after ?? 0);
       const matches: LoggedRequest[] = [];
@@ -115,7 +106,7 @@ function searchTextOf(text: string | null): string | null {
   return text === null ? null : JSON.stringify(text);
 }
 
-/** Parses the requests of a batch; with a text, only requests that contain it as a JSON string. Skips invalid lines. */
+/** With a text, reads only requests that contain it as a JSON string. Skips invalid lines. */
 function createBatchReader(noteUnreadable: () => void) {
   return (batch: string, text: string | null = null): LoggedRequest[] => {
     const [lines, term] = [batch.split("\n"), searchTextOf(text)];
@@ -156,7 +147,6 @@ function prepareStatements(connection: Connection) {
   };
 }
 
-/** Searches a range, newest first. The range ends within the first batch whose last position reaches its end. */
 function createSearch(
   connection: Connection,
   readBatch: ReturnType<typeof createBatchReader>,

@@ -1,14 +1,12 @@
-// Checks of another sandbox's snapshot, in addition to the checks of every snapshot (store/snapshot/image.ts). Columns are
-// checked by their names and types, so a new table needs no rule; unchecked texts are shown as plain text everywhere.
+// Columns are checked by their names and types, so a new table needs no rule; unchecked texts are shown as
+// plain text everywhere.
 import { parseDialect } from "../../core/calibration/dialect-section.ts";
 import { FIRST_MOMENT, LAST_MOMENT } from "../../core/clock.ts";
 import type { Connection } from "../connection/connection.ts";
 import { tablesToCopy, type CopiedTable } from "./rows.ts";
 
-/** The real time of the restore, in milliseconds, and whether an administrator restores the snapshot. */
 type RestoreFacts = { readonly now: number; readonly isAdministrator: boolean };
 
-/** Why a snapshot that another sandbox took, or that was changed, is refused; undefined if it can be restored. */
 export function foreignFault(connection: Connection, facts: RestoreFacts): string | undefined {
   for (const table of tablesToCopy(connection)) {
     const fault = columnFault(connection, table);
@@ -17,7 +15,6 @@ export function foreignFault(connection: Connection, facts: RestoreFacts): strin
   return storeFault(connection, facts);
 }
 
-/** The first column with a value that is not a number, time or id of the program; undefined if there is none. */
 function columnFault(
   connection: Connection,
   { name, columns, integerColumns }: CopiedTable,

@@ -26,7 +26,7 @@ import { applyMigrations, openDatabase } from "../connection/open-database.ts";
 import { SANDBOX_FILE } from "../schema.ts";
 import { hasReferencesAcrossStores, hasStrayDeliveries } from "./rows.ts";
 
-/** The kind of a snapshot: "ckSN" in its header. It has the tables and schema versions of `sandbox.db`. */
+/** "ckSN" in the header; the tables and schema versions are those of `sandbox.db`. */
 export const SNAPSHOT_FILE: FileKind = {
   ...SANDBOX_FILE,
   name: "checkout snapshot",
@@ -34,32 +34,28 @@ export const SNAPSHOT_FILE: FileKind = {
   filesToMoveAway: "the file",
 };
 
-/** A checked snapshot with this program's schema version, as a database in memory. */
 export type SnapshotImage = SnapshotFacts & {
   readonly connection: FileConnection;
-  /** The key that encrypts the snapshot's signing secrets. */
   readonly key: Uint8Array;
   readonly storeIds: readonly string[];
 };
 
 type ImageOptions = Pick<OpenOptions, "kind" | "nativeBinding">;
 
-/** The offset of the checksum over the other bytes of a snapshot, in a part of the header that SQLite does not use. */
+/** SQLite does not use this part of the header. */
 const CHECKSUM_OFFSET = 72;
 const CHECKSUM_BYTES = 4;
-/** The offset of the proof by the sandbox that took the snapshot. */
 const ORIGIN_OFFSET = CHECKSUM_OFFSET + CHECKSUM_BYTES;
 const ORIGIN_END = ORIGIN_OFFSET + ORIGIN_PROOF_BYTES;
-/** The offset of the journal mode in the header. A database in memory has no log: its mode must be 1, a rollback journal. */
+/** A database in memory has no log: its mode must be 1, a rollback journal. */
 const WRITE_VERSION_OFFSET = 18;
 
-/** An empty snapshot of one schema version, and its schema. */
 type Template = { readonly bytes: Buffer; readonly schema: string };
 
-/** Empty snapshots by kind and schema version: opening a copy takes a fraction of the time of the migrations. */
+/** Opening a copy takes a fraction of the time of the migrations. */
 const templates = new WeakMap<FileKind, Map<number, Template>>();
 
-/** Creates an empty snapshot in memory, with nothing random in it, so that equal rows give equal bytes. */
+/** Equal rows give equal bytes. */
 export function createImage(options: ImageOptions): FileConnection {
   const connection = openBytes(templateOf(options, currentSchemaVersion(options.kind)).bytes, options);
   connection.pragma("journal_mode = OFF");
@@ -67,7 +63,6 @@ export function createImage(options: ImageOptions): FileConnection {
   return connection;
 }
 
-/** Creates an empty snapshot as a file, replacing the file at this path. `sealFile` completes it. */
 export function createImageFile(path: string, options: ImageOptions): FileConnection {
   writeFileSync(path, templateOf(options, currentSchemaVersion(options.kind)).bytes);
   const connection = new Database(path, { nativeBinding: options.nativeBinding });
@@ -75,7 +70,7 @@ export function createImageFile(path: string, options: ImageOptions): FileConnec
   return connection;
 }
 
-/** The file counts only once it is sealed and flushed, so SQLite neither flushes nor journals it. Cache: 8 MB. */
+/** The file counts only once it is sealed and flushed, so SQLite neither flushes nor journals it. */
 const FILE_PRAGMAS = [
   "journal_mode = OFF",
   "synchronous = OFF",
@@ -85,10 +80,9 @@ const FILE_PRAGMAS = [
   "cache_size = -8000",
 ];
 
-/** The number of bytes read at a time. */
 const PART_BYTES = 1024 * 1024;
 
-/** Writes proof and checksum into the file of a snapshot, reading one part at a time so that other work can run. */
+/** Reads one part at a time, so that other work can run. */
 export async function sealFile(path: string, origin: SnapshotOrigin): Promise<void> {
   const file = await promises.open(path, "r+");
   const buffer = Buffer.alloc(PART_BYTES);
@@ -116,23 +110,22 @@ export async function sealFile(path: string, origin: SnapshotOrigin): Promise<vo
   }
 }
 
-/** Writes the proof of origin into the bytes of a snapshot, which still need their checksum. */
+/** The bytes still need their checksum afterwards. */
 export function writeOrigin(bytes: Buffer, origin: SnapshotOrigin): Buffer {
   originProof(origin, partsToProve(bytes)).copy(bytes, ORIGIN_OFFSET);
   return bytes;
 }
 
-/** Whether this sandbox took the snapshot, and no bit of it has changed since (decision 95). */
+/** True if this sandbox took the snapshot, and no bit of it has changed since (decision 95). */
 export function hasOrigin(bytes: Uint8Array, origin: SnapshotOrigin): boolean {
   return isOriginProof(origin, partsToProve(bytes), bytes.subarray(ORIGIN_OFFSET, ORIGIN_END));
 }
 
-/** The bytes that the proof covers: all except the checksum and the proof itself. */
 function partsToProve(bytes: Uint8Array): readonly Uint8Array[] {
   return [bytes.subarray(0, CHECKSUM_OFFSET), bytes.subarray(ORIGIN_END)];
 }
 
-/** Writes a checksum: SQLite files have none, and a changed digit would be restored unnoticed. */
+/** SQLite files have no checksum, and a changed digit would be restored unnoticed. */
 export function writeChecksum(bytes: Buffer): Buffer {
   bytes.writeUInt32BE(checksumOf(bytes), CHECKSUM_OFFSET);
   return bytes;
@@ -143,7 +136,6 @@ function checksumOf(bytes: Buffer): number {
   return crc32(tail, crc32(bytes.subarray(0, CHECKSUM_OFFSET)));
 }
 
-/** Checks and opens a snapshot, migrated if it is older; a refusal says why it cannot be restored. */
 export function openImage(
   bytes: Uint8Array,
   options: ImageOptions & { readonly isOwn?: boolean },
@@ -188,7 +180,6 @@ function checkImage(
     );
   if (checksumOf(bytes) !== bytes.readUInt32BE(CHECKSUM_OFFSET))
     return refuseDamaged("its bytes differ from the bytes that were written");
-  // Compared before any SQL runs: a check, a migration or a query would run the expressions and triggers of another schema.
   if (schemaOf(connection) !== templateOf(options, version).schema)
     return refuseDamaged("its tables are not a snapshot's tables");
   // Only other sandboxes' snapshots get full checks: an index that does not match its table would hide a row from queries.
@@ -206,7 +197,6 @@ function checkImage(
   const isWhole = header?.storeId === null || (storeIds.length === 1 && storeIds[0] === header?.storeId);
   if (strayRows.length > 0 || header === undefined || !isWhole || storeIds.length === 0)
     return refuseDamaged("some of its rows are missing");
-  // In a snapshot of one store, no row can refer to another store.
   if (storeIds.length > 1 && hasReferencesAcrossStores(connection))
     return refuseDamaged("rows of one store refer to rows of another");
   // No sandbox writes such a row, so its own unchanged snapshot has none.
@@ -242,7 +232,6 @@ function openBytes(bytes: Buffer, { nativeBinding }: ImageOptions): FileConnecti
   return connection;
 }
 
-/** The definitions of all tables, indexes and triggers, as one text. */
 function schemaOf(connection: FileConnection): string {
   const query = connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name");
   return JSON.stringify(query.raw().all());

@@ -6,7 +6,7 @@ export class SnapshotConflict extends Error {
   override readonly name = "SnapshotConflict";
 }
 
-/** Thrown if no sandbox can have written the rows, so that another program made or changed the snapshot. */
+/** Thrown if no sandbox can have written the rows: another program made or changed the snapshot. */
 export class SnapshotDamage extends Error {
   override readonly name = "SnapshotDamage";
 }
@@ -15,13 +15,11 @@ export type CopiedTable = {
   readonly name: string;
   readonly columns: readonly string[];
   readonly integerColumns: readonly string[];
-  /** Whether the order in which its rows were created matters. */
   readonly isOrdered: boolean;
-  /** The index of the column that numbers the rows of all stores; undefined if there is none. */
   readonly positionIndex: number | undefined;
 };
 
-/** Tables with evidence for the checklist, and the log of key uses: restored only from the sandbox's own snapshots. */
+/** Restored only from the sandbox's own snapshots. */
 export const EVIDENCE_TABLES: ReadonlySet<string> = new Set([
   "drills",
   "explorations",
@@ -30,14 +28,13 @@ export const EVIDENCE_TABLES: ReadonlySet<string> = new Set([
   "assumption_uses",
 ]);
 
-/** Decrypts a sealed secret, and encrypts it with another key. */
 export type Resealer = (sealed: SealedSecret) => SealedSecret;
 
 export type RowSelection = { readonly storeId: string } | "all";
 
 type Row = unknown[];
 
-/** Tables that are not copied: facts about the sandbox, temporary rows, and tokens. All others belong to stores. */
+/** Facts about the sandbox, temporary rows, and tokens. */
 const UNCOPIED_TABLES: ReadonlySet<string> = new Set([
   "home",
   "log_mark",
@@ -51,7 +48,6 @@ const UNCOPIED_TABLES: ReadonlySet<string> = new Set([
   "tokens",
 ]);
 
-/** Tables whose rows belong to a row of another table that names the store, with the column that refers to that row. */
 const OWNED_TABLES: ReadonlyMap<string, { readonly owner: string; readonly column: string }> = new Map(
   Object.entries({
     attempts: { owner: "checkouts", column: "checkout_id" },
@@ -61,7 +57,6 @@ const OWNED_TABLES: ReadonlyMap<string, { readonly owner: string; readonly colum
   }),
 );
 
-/** Conditions for the rows of a store in tables without an index that begins with `store_id`. */
 const STORE_CONDITIONS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     deliveries: "endpoint_id IN (SELECT id FROM endpoints WHERE store_id = ?)",
@@ -70,10 +65,9 @@ const STORE_CONDITIONS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The number of rows that are read, and written to a snapshot, before other work can run. */
 const BATCH_ROWS = 200;
 
-/** Conditions that exclude temporary rows: keys that are revoked with their drill, and attempts in flight. */
+/** Excludes keys that are revoked with their drill, and attempts in flight. */
 const KEPT_CONDITIONS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     credentials: "for_drill = 0",
@@ -81,7 +75,6 @@ const KEPT_CONDITIONS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The tables whose rows belong to stores, with their current columns. */
 export function tablesToCopy(connection: Connection): readonly CopiedTable[] {
   const selectTables = connection.prepare<[], { readonly name: string; readonly wr: number }>(
     "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'",
@@ -107,7 +100,7 @@ export function tablesToCopy(connection: Connection): readonly CopiedTable[] {
     });
 }
 
-/** Whether a delivery names another store, checkout or position than its event: no foreign key checks these columns. */
+/** No foreign key checks the store, checkout and position of a delivery. */
 export function hasStrayDeliveries(connection: Connection): boolean {
   const strayDelivery = connection.prepare(
     `SELECT 1 FROM deliveries AS delivery JOIN events AS event ON event.id = delivery.event_id
@@ -140,8 +133,8 @@ export function hasReferencesAcrossStores(connection: Connection): boolean {
 }
 
 /**
- * Reads the rows of a table, in the order of their creation if it matters. `NOT INDEXED`: an ordered table is read in
- * its own order, because with an index SQLite would sort all rows before it returns the first.
+ * `NOT INDEXED`: an ordered table is read in its own order, because with an index SQLite would sort all rows
+ * before it returns the first.
  */
 export function selectRows(
   connection: Connection,
@@ -178,7 +171,6 @@ export function* selectRowsInSteps(
   yield slice;
 }
 
-/** Inserts rows; signing secrets are encrypted anew, and an existing merchant is skipped. */
 export function insertRows(
   connection: Connection,
   table: CopiedTable,
@@ -193,7 +185,7 @@ export function insertRows(
   for (const row of rowsToInsert) statement.run(...row);
 }
 
-/** The prepared statements of a connection: preparing them again would be half of the work for a small store. */
+/** Preparing the statements again would be half of the work for a small store. */
 const preparedStatements = new WeakMap<Connection, Map<string, RowStatement>>();
 
 type RowStatement = Statement<unknown[], Row>;
@@ -206,7 +198,6 @@ function statementOf(connection: Connection, sql: string): RowStatement {
   return statement;
 }
 
-/** Decrypts the secrets in rows of signing secrets, and encrypts them with another key. */
 function* resealRows({ columns }: CopiedTable, rows: Iterable<Row>, reseal: Resealer): Generator<Row> {
   const [idIndex = 0, storeIndex = 0, nonceIndex = 0, sealedIndex = 0] = [
     "id",

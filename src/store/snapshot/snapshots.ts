@@ -18,7 +18,6 @@ import {
   type RowSelection,
 } from "./rows.ts";
 
-/** The stores that a snapshot replaces. `deletedStoreIds`: the existing stores that the snapshot does not contain. */
 type Replacement = {
   /** Whether this sandbox took the snapshot; only then its evidence is restored. */
   readonly isOwn: boolean;
@@ -28,7 +27,6 @@ type Replacement = {
   readonly reseal: Resealer;
 };
 
-/** Functions that a restore calls; `notifyChange` runs after each change. */
 export type RestoreHooks = Pick<ReturnType<typeof erasuresTable>, "eraseAll"> & {
   readonly notifyChange: () => void;
 };
@@ -41,16 +39,14 @@ type CopyContext = Options & {
   readonly tables: () => readonly CopiedTable[];
 };
 
-/** Takes and restores snapshots table by table, in one schema version, so that a new table needs no code here (decision 95). */
+/** A new table needs no code here (decision 95). */
 export function snapshotsTable(connection: FileConnection, options: Options) {
   const context = { ...options, connection, tables: lazyValue(() => tablesToCopy(connection)) };
   return {
     ...createSnapshotTaker({ ...options, connection }),
 
-    /** Whether the sandbox of this origin took the snapshot and its bytes are unchanged. */
     isOwn: hasOrigin,
 
-    /** Opens and checks a snapshot; with fewer checks if this sandbox took it (`isOwn`). The caller closes it. */
     open: (bytes: Uint8Array, isOwn = false): Outcome<SnapshotImage, string> =>
       openImage(bytes, { ...options, kind: SNAPSHOT_FILE, isOwn }),
 
@@ -68,7 +64,6 @@ function restore(
 ): void {
   // References are checked at the end, when all referenced rows exist.
   connection.pragma("defer_foreign_keys = ON");
-  // A replaced store keeps its position among the stores.
   const selectPosition = connection
     .prepare<[string], number>("SELECT rowid FROM stores WHERE id = ?")
     .pluck();
@@ -94,14 +89,12 @@ function restore(
   notifyChange();
 }
 
-/** SQLite's errors for an id or a key that already exists. */
 const DUPLICATE_ERRORS: ReadonlySet<string> = new Set([
   "SQLITE_CONSTRAINT_PRIMARYKEY",
   "SQLITE_CONSTRAINT_ROWID",
   "SQLITE_CONSTRAINT_UNIQUE",
 ]);
 
-/** Maximum position in a snapshot: far above any real position, with room below the largest exact integer. */
 const MAX_POSITION = 2 ** 52;
 
 /** Keeps the numbers of the rows unless one is taken: then all rows get numbers above all used numbers, in the same order. */

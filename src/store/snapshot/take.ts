@@ -12,7 +12,6 @@ import {
 } from "./image.ts";
 import { tablesToCopy, insertRows, selectRowsInSteps, type Resealer } from "./rows.ts";
 
-/** The facts about a snapshot that is to be taken, and the encryption of its secrets. */
 type SnapshotPlan = Omit<SnapshotFacts, "format"> & {
   readonly key: Uint8Array;
   readonly reseal: Resealer;
@@ -22,14 +21,12 @@ type SnapshotPlan = Omit<SnapshotFacts, "format"> & {
 export type SnapshotSource = {
   readonly connection: FileConnection;
   readonly nativeBinding: string | undefined;
-  /** Resolves once all requests that have already arrived have been read. */
   readonly pause: () => Promise<void>;
 };
 
 export function createSnapshotTaker({ connection, nativeBinding, pause }: SnapshotSource) {
   const options = { kind: SNAPSHOT_FILE, nativeBinding };
   return {
-    /** The bytes of a snapshot of one store or all, taken in one synchronous step. */
     take: (plan: SnapshotPlan): Uint8Array => {
       const image = createImage(options);
       try {
@@ -43,8 +40,8 @@ export function createSnapshotTaker({ connection, nativeBinding, pause }: Snapsh
     },
 
     /**
-     * Writes the rows as they are at the call, a few at a time, in a transaction that sees one state. Rejects if the
-     * state is closed before all rows are copied.
+     * Writes the rows as they are at the call, in a transaction that sees one state. Rejects if the state is
+     * closed before all rows are copied.
      */
     write: async (plan: SnapshotPlan, path: string): Promise<void> => {
       // This connection can write: if the state is closed meanwhile, it copies the log into the file.
@@ -68,7 +65,6 @@ export function createSnapshotTaker({ connection, nativeBinding, pause }: Snapsh
   };
 }
 
-/** Copies the rows of a snapshot into an empty image; signing secrets are encrypted with the key of the snapshot. */
 function* copyTables(
   source: FileConnection,
   image: FileConnection,

@@ -13,39 +13,30 @@ import {
 import { DELIVERY_TRIGGERS } from "./delivery-rows.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
-/** One event on its way to one endpoint. Times are milliseconds by the store's clock. */
 export type Delivery = Omit<DeliveryEntry, "type" | "orderId" | "url" | "nextAt" | "attempts"> & {
   readonly storeId: string;
-  /** The number of the event among the events of its checkout, from 1. */
   readonly sequence: number;
   /** Whether the delivery waits for the earlier events of its checkout (decision 13). */
   readonly inOrder: boolean;
   readonly nextAt: number;
 };
 
-/** A delivery that could be sent next, and whether it was attempted before. */
 export type NextDelivery = Delivery & { readonly wasAttempted: boolean };
 
-/** A filter of deliveries; a missing field matches everything. */
 export type DeliveryFilter = {
   readonly storeId: string;
   readonly endpointId?: string | undefined;
   readonly eventId?: string | undefined;
   readonly checkoutId?: string | undefined;
-  /** Only deliveries for checkouts of this order_id. */
   readonly orderId?: string | undefined;
   readonly state?: DeliveryState | undefined;
   readonly limit: number;
-  /** Only deliveries of the store created before this delivery. */
   readonly before?: string | undefined;
 };
 
-/** A filter of the deliveries to an endpoint that wait for their next attempt; null matches everything. */
 export type WaitingFilter = Pick<Delivery, "endpointId"> & {
   readonly orderId: string | null;
-  /** Only deliveries that were created at this time or later. */
   readonly since: number;
-  /** Only deliveries with at least this number of attempts. */
   readonly minTries: number;
   readonly now: number;
   readonly limit: number;
@@ -57,14 +48,12 @@ type PageFilter = Omit<DeliveryFilter, "eventId" | "checkoutId" | "orderId"> & {
   readonly type?: string | undefined;
 };
 type NewDelivery = Omit<Delivery, "state" | "tries" | "fault">;
-/** A delivery as stored: the fault is text, in the format of the header that names it. */
 type DeliveryRow = Omit<Delivery, "inOrder" | "fault"> & {
   readonly inOrder: number;
   readonly fault: string | null;
 };
 type SequencePosition = Pick<Delivery, "endpointId" | "checkoutId" | "sequence">;
 
-/** Snapshots of older versions are compared with this text. */
 export const DELIVERIES_DDL = `
 CREATE TABLE deliveries (
   id          TEXT PRIMARY KEY CHECK (length(id) = 36),
@@ -95,7 +84,7 @@ CREATE INDEX tried_deliveries ON deliveries (endpoint_id) WHERE state = 'due' AN
 
 const COLUMNS = columnsOf<Delivery>("deliveries", DELIVERIES_DDL);
 
-/** The table of deliveries. It is also the queue, so that a crash loses no delivery. */
+/** The table is also the queue, so that a crash loses no delivery. */
 export function deliveriesTable(connection: Connection) {
   const sql = prepare(connection);
   const queues = deliveryQueues(connection);
@@ -104,7 +93,7 @@ export function deliveriesTable(connection: Connection) {
     ...deliveryLists(connection),
     ...deliveryUpdates(sql),
 
-    /** Adds a delivery. If it waits for earlier events of its checkout, it is due no earlier than their deliveries. */
+    /** A delivery that waits for earlier events of its checkout is due no earlier than their deliveries. */
     insert: (delivery: NewDelivery): void => {
       const { inOrder, checkoutId, sequence } = delivery;
       const mustWait = inOrder && checkoutId !== null && sequence > 1;
@@ -117,7 +106,7 @@ export function deliveriesTable(connection: Connection) {
 
     stateOf: (id: string): Delivery["state"] | undefined => sql.selectState.get(id),
 
-    /** At most `limit` next deliveries, due or not: one for each queue without a delivery in flight (decision 93). */
+    /** Due or not; one for each queue without a delivery in flight (decision 93). */
     next: (endpointId: string, limit = 1): NextDelivery[] =>
       queues.heads(endpointId, limit).flatMap((position) => sql.selectNext.all(position).map(fromNextRow)),
 
@@ -128,7 +117,6 @@ export function deliveriesTable(connection: Connection) {
     isQueued: (endpointId: string, eventId: string): boolean =>
       sql.selectWaiting.get({ endpointId, eventId }) !== undefined,
 
-    /** The queued deliveries of an event before its replay, without duplicates and deliveries in flight. */
     waitingBefore: ({
       id,
       endpointId,
@@ -138,32 +126,28 @@ export function deliveriesTable(connection: Connection) {
   };
 }
 
-/** Changes to deliveries until they are settled. */
 function deliveryUpdates(sql: ReturnType<typeof prepare>) {
   return {
-    /** Writes the state of a delivery after an attempt, a fault or a replay. */
     settle: ({ id }: Pick<Delivery, "id">, outcome: Pick<Delivery, "state" | "tries" | "nextAt">): void =>
       void sql.update.run({ ...outcome, id }),
 
     noteFault: (id: string, fault: AppliedFault): void =>
       void sql.noteFault.run({ id, fault: faultHeader(fault) }),
 
-    /** Postpones a delivery; the later events of its checkout may overtake it. */
     postpone: ({ id }: Pick<Delivery, "id">, nextAt: number): void => void sql.postpone.run({ id, nextAt }),
 
-    /** Postpones the later events of a checkout to the time of this delivery: they cannot be sent before it. */
+    /** The later events of the checkout cannot be sent before this delivery. */
     holdFollowers: (position: SequencePosition, nextAt: number): void => {
       for (const follower of sql.selectFollowers.all(position))
         if (follower.nextAt < nextAt) sql.setNextAt.run({ id: follower.id, nextAt });
     },
 
-    /** When this delivery is settled, makes the later events of its checkout due, unless they were attempted. */
+    /** Makes the later events of its checkout due, unless they were attempted. */
     releaseFollowers: (position: SequencePosition, now: number): void => {
       for (const { id, tries, nextAt } of sql.selectFollowers.all(position))
         if (tries === 0 && nextAt > now) sql.setNextAt.run({ id, nextAt: now });
     },
 
-    /** Makes the deliveries that wait for their next attempt due now, soonest first; returns their number. */
     makeDue: (filter: WaitingFilter): number => {
       const ids = sql.selectWaitingUntil.all(filter);
       for (const id of ids) sql.setNextAt.run({ id, nextAt: filter.now });
@@ -180,14 +164,12 @@ function deliveryUpdates(sql: ReturnType<typeof prepare>) {
 function deliveryLists(connection: Connection) {
   const lists = prepareLists(connection);
   return {
-    /** Deliveries to an endpoint that are due by a moment, soonest first, at most `limit`. */
     dueUntil: (endpointId: string, now: number, limit: number): Delivery[] =>
       lists.selectDueUntil.all({ endpointId, now, limit }).map(fromKnownRow),
 
-    /** A page, newest first. With a type, at most 1000 deliveries are examined. `nextBefore`: `before` of the next page. */
+    /** With a type, at most 1000 deliveries are examined. `nextBefore`: `before` of the next page. */
     page: (filter: PageFilter): DeliveryPage => pageOf(lists, filter),
 
-    /** The newest matching deliveries, newest first. */
     list: (filter: DeliveryFilter): Delivery[] => listDeliveries(lists, queryOf(lists, filter)),
   };
 }
@@ -224,7 +206,6 @@ function prepare(connection: Connection) {
     postpone: connection.prepare<Pick<Delivery, "id" | "nextAt">>(
       "UPDATE deliveries SET in_order = 0, next_at = @nextAt WHERE id = @id",
     ),
-    // No rows for an event without a checkout.
     selectFollowers: connection.prepare<SequencePosition, Pick<Delivery, "id" | "tries" | "nextAt">>(
       selectDueInOrder("queued.id, tries, queued.next_at AS nextAt", ">"),
     ),
@@ -241,7 +222,7 @@ function prepare(connection: Connection) {
   };
 }
 
-/** SQL for an endpoint's due deliveries that match a condition, soonest first. The columns must include `nextAt`. */
+/** Soonest first. The columns must include `nextAt`. */
 function selectSoonest(columns: string, condition: string): string {
   const parts = [0, 1].map(
     (isBehind) => `SELECT * FROM (SELECT ${columns} FROM deliveries INDEXED BY due_deliveries
@@ -251,7 +232,6 @@ function selectSoonest(columns: string, condition: string): string {
   return `${parts.join(" UNION ALL ")} ORDER BY nextAt LIMIT @limit`;
 }
 
-/** Statements for waiting deliveries: for retries on request, and for replays. */
 function prepareRetries(connection: Connection) {
   return {
     selectWaitingUntil: connection
@@ -277,12 +257,10 @@ function prepareRetries(connection: Connection) {
   };
 }
 
-/** Maximum number of deliveries examined in a search for one event type. */
 const MAX_EXAMINED_ROWS = 1000;
 
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
-/** A filter as the statements bind it; `before` is the position of a delivery. */
 type ListQuery = Pick<DeliveryFilter, "storeId" | "limit"> & {
   readonly [Name in "endpointId" | "eventId" | "checkoutId" | "orderId"]: string | null;
 } & { readonly state: DeliveryState | null; readonly before: number };
@@ -294,7 +272,6 @@ function queryOf(lists: Lists, filter: DeliveryFilter): ListQuery {
   return { storeId, endpointId, eventId, checkoutId, orderId, state, limit, before };
 }
 
-/** Reads the deliveries of an event, a checkout or an order_id directly, and all others by endpoint and state. */
 function listDeliveries(lists: Lists, query: ListQuery): Delivery[] {
   const { eventId, checkoutId, orderId, limit } = query;
   if (orderId !== null) {
@@ -329,7 +306,6 @@ function pageOf(lists: Lists, { type, ...filter }: PageFilter): DeliveryPage {
   };
 }
 
-/** The positions of the newest deliveries, to an endpoint or of the whole store, newest first. */
 function newestPositions(lists: Lists, query: ListQuery): readonly number[] {
   const states = query.state === null ? DELIVERY_STATES : [query.state];
   const positions = lists.selectEndpoints
@@ -340,7 +316,6 @@ function newestPositions(lists: Lists, query: ListQuery): readonly number[] {
   return positions.toSorted((left, right) => right - left).slice(0, query.limit);
 }
 
-/** Each statement that reads a list names its index. */
 function prepareLists(connection: Connection) {
   const rowsOfEvents = (eventsCondition: string): string => `deliveries INDEXED BY deliveries_of_event
     WHERE ${eventsCondition} AND store_id = @storeId AND (@endpointId IS NULL OR endpoint_id = @endpointId)

@@ -6,16 +6,12 @@ import type { Connection } from "../connection/connection.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
 type AttemptEntry = DeliveryEntry["attempts"][number];
-/** An attempt of a delivery in the audit. Times are milliseconds by the store's clock. */
 export type DeliveryAttempt = Omit<AttemptEntry, "headers" | "bodySha256" | "answer" | "by"> & {
   readonly deliveryId: string;
   /** `replay` if a replay of the event made this attempt; otherwise null. */
   readonly madeBy: AttemptEntry["by"];
-  /** The sent headers, without the signature, as JSON. */
   readonly headers: string;
-  /** SHA-256 of the body that was sent, in hex. */
   readonly bodyHash: string;
-  /** The first 4 KiB of the answer. */
   readonly answer: Uint8Array | null;
 };
 
@@ -24,7 +20,6 @@ export type RecordedAttemptResult = Pick<
   "milliseconds" | "address" | "status" | "error" | "answer" | "nextAt" | "facts"
 > & { readonly finishedAt: number };
 
-/** The last finished attempt for a checkout at an endpoint, with the state of its delivery. */
 export type LastAnswer = Pick<DeliveryAttempt, "status" | "error"> & {
   readonly checkoutId: string;
   readonly endpointId: string;
@@ -32,7 +27,6 @@ export type LastAnswer = Pick<DeliveryAttempt, "status" | "error"> & {
   readonly state: DeliveryState;
 };
 
-/** How many of a checkout's newest deliveries `lastAnswers` reads. */
 const MAX_READ_DELIVERIES = 40;
 
 type NewAttempt = Pick<
@@ -43,13 +37,11 @@ export type LastAttempt = Pick<
   DeliveryAttempt,
   "number" | "startedAt" | "url" | "milliseconds" | "status" | "error" | "answer" | "facts"
 >;
-/** Facts as stored: JSON. */
 type StoredFacts<Attempt extends { readonly facts: AttemptFacts | null }> = Omit<Attempt, "facts"> & {
   readonly facts: string | null;
 };
 type AttemptKey = Pick<DeliveryAttempt, "deliveryId" | "number">;
 
-/** Triggers that keep audited attempts unchanged. */
 export const ATTEMPT_TRIGGERS = `
 CREATE TRIGGER finished_delivery_attempts_are_immutable BEFORE UPDATE ON delivery_attempts WHEN OLD.finished_at IS NOT NULL
   BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
@@ -58,7 +50,6 @@ CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
   BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
 `;
 
-/** The columns of a table of attempts, with columns that migrations added. Snapshots are compared with this text. */
 const columnsSql = (deliveriesTable: string, addedColumns = ""): string => `
   delivery_id  TEXT NOT NULL REFERENCES ${deliveriesTable} (id),
   number       INTEGER NOT NULL CHECK (number >= 1),
@@ -90,13 +81,11 @@ export const ATTEMPT_FACTS_DDL = `
 ALTER TABLE delivery_attempts ADD COLUMN facts TEXT;
 `;
 
-/** SQL that creates a table of attempts without rowids, which refers to `deliveriesTable`. */
 export function createAttemptsSql(table: string, deliveriesTable: string): string {
   const columns = columnsSql(deliveriesTable, "\n  made_by      TEXT,\n  facts        TEXT,");
   return `\nCREATE TABLE ${table} (${columns}) STRICT, WITHOUT ROWID;`;
 }
 
-/** SQL that moves all attempts to a table without rowids, which refers to `deliveriesTable`. */
 export function moveAttemptsSql(deliveriesTable: string): string {
   return `${createAttemptsSql("attempts_by_delivery", deliveriesTable)}
 INSERT INTO attempts_by_delivery SELECT delivery_id, number, started_at, url, headers, body_hash, fault, finished_at,
@@ -105,7 +94,10 @@ DROP TABLE delivery_attempts;
 ALTER TABLE attempts_by_delivery RENAME TO delivery_attempts;`;
 }
 
-/** The migration after which an attempt writes one row: the table is its own index, and due deliveries find open attempts. */
+/**
+ * With this migration, an attempt writes one row: the table is its own index, and due deliveries find open
+ * attempts.
+ */
 export const ATTEMPT_ROWS_DDL = moveAttemptsSql("deliveries") + ATTEMPT_TRIGGERS;
 
 const COLUMNS = columnsOf<DeliveryAttempt>(
@@ -114,7 +106,7 @@ const COLUMNS = columnsOf<DeliveryAttempt>(
 );
 const COPIED_COLUMNS = COLUMNS.omit("deliveryId", "number", "madeBy").join(", ");
 
-/** The attempts. A row is written before its attempt is sent, and does not change after the attempt has ended. */
+/** A row is written before its attempt is sent, and does not change after the attempt has ended. */
 export function deliveryAttemptsTable(connection: Connection) {
   const insert = connection.prepare<NewAttempt>(
     `INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash, fault)
@@ -147,7 +139,6 @@ export function deliveryAttemptsTable(connection: Connection) {
   );
 
   return {
-    /** The `LastAnswer`s of checkouts, read in one statement; checkouts without a finished attempt are missing. */
     lastAnswers: (checkoutIds: readonly string[]): ReadonlyMap<string, readonly LastAnswer[]> => {
       const answers = new Map<string, LastAnswer>();
       for (const answer of selectLastAnswers.all(JSON.stringify(checkoutIds))) {
@@ -160,28 +151,23 @@ export function deliveryAttemptsTable(connection: Connection) {
 
     start: (attempt: NewAttempt): void => void insert.run(attempt),
 
-    /** Writes the result of an attempt; false if no such attempt is open. */
     finish: ({ deliveryId, number }: AttemptKey, result: RecordedAttemptResult): boolean =>
       finish.run({ ...result, facts: result.facts && JSON.stringify(result.facts), deliveryId, number })
         .changes > 0,
 
     copyAttempt: (attempt: AttemptKey, to: string): void => void copy.run({ ...attempt, to }),
 
-    /** The attempts of a delivery, oldest first. */
     of: (deliveryId: string): DeliveryAttempt[] => selectOf.all(deliveryId).map(withFacts),
 
-    /** The last attempt of a delivery, without its sent headers; undefined before the first attempt. */
     last: (deliveryId: string): LastAttempt | undefined => {
       const row = selectLast.get(deliveryId);
       return row && withFacts(row);
     },
 
-    /** Attempts without a result; at a start, these were interrupted by the end of the previous process. */
     listOpen: (): DeliveryAttempt[] => selectOpenAttempts.all().map(withFacts),
   };
 }
 
-/** Attempts without a result, of deliveries that are due or were dropped meanwhile. */
 function prepareOpen(connection: Connection) {
   return connection.prepare<[], StoredFacts<DeliveryAttempt>>(
     `SELECT ${COLUMNS.select} FROM delivery_attempts

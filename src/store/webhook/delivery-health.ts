@@ -6,11 +6,8 @@ type FailedDeliveryFilter = Pick<Delivery, "endpointId"> & { readonly since: num
 
 export type EndpointHealth = ReturnType<ReturnType<typeof deliveryHealth>["health"]>;
 
-/** Maximum number of failed deliveries that are examined for an endpoint. */
 const MAX_FAILED_EXAMINED = 10_000;
-/** Maximum number of deliveries in each state that determine an endpoint's health. */
 const MAX_HEALTH_EXAMINED = 100;
-/** The sums of answers; the sum of no rows is null. */
 type AnswerCounts = Readonly<
   Record<"taken" | "redirected" | "refused" | "broken" | "unanswered", number | null>
 >;
@@ -20,17 +17,18 @@ type HealthQuery = Pick<Delivery, "endpointId" | "state"> & {
   readonly maxRows: number;
 };
 
-/** The health of deliveries: the newest answers of an endpoint, and its failures. */
 export function deliveryHealth(connection: Connection) {
   const { selectAnswers, selectAnswersOfDue, selectNextDue, countDueUpTo, selectFailed } =
     prepare(connection);
 
   return {
-    /** The ids of events that were not delivered, newest first, among the newest 10,000 failed deliveries. */
+    /** Newest first, among the newest 10,000 failed deliveries. */
     failedEventIds: (filter: FailedDeliveryFilter): string[] =>
       selectFailed.all({ ...filter, maxRows: MAX_FAILED_EXAMINED }),
 
-    /** The health, from the newest 100 deliveries in each state (due: only attempted ones); at most 100 due are counted. */
+    /**
+     * From the newest 100 deliveries in each state (due: only attempted ones); at most 100 due are counted.
+     */
     health: (endpointId: string, since: number) => {
       const bindings = { endpointId, since, maxRows: MAX_HEALTH_EXAMINED };
       const answers = DELIVERY_STATES.flatMap((state) =>
@@ -46,7 +44,6 @@ export function deliveryHealth(connection: Connection) {
         refused: sum((answer) => answer.refused),
         broken: sum((answer) => answer.broken),
         unanswered: sum((answer) => answer.unanswered),
-        /** The time of the next due delivery; null if there is none. */
         nextAt: selectNextDue.get({ endpointId }) ?? null,
         due: countDueUpTo.get({ endpointId, limit: MAX_HEALTH_EXAMINED }) ?? 0,
       };
@@ -54,12 +51,10 @@ export function deliveryHealth(connection: Connection) {
   };
 }
 
-/** SQL that counts the answers to the deliveries in `newest`, by kind. */
 const ANSWER_SUMS = `sum(status BETWEEN 200 AND 299) AS taken, sum(status BETWEEN 300 AND 399) AS redirected,
   sum(status BETWEEN 400 AND 499) AS refused, sum(status NOT BETWEEN 200 AND 499) AS broken,
   sum(error IS NOT NULL) AS unanswered`;
 
-/** Each statement names the index of deliveries that it uses. */
 function prepare(connection: Connection) {
   return {
     selectAnswers: connection.prepare<HealthQuery, AnswerCounts>(

@@ -1,7 +1,5 @@
-// Selects the next deliveries to an endpoint (decision 93). See also sandbox/webhook/take-due.ts (starts attempts).
 import type { Connection } from "../connection/connection.ts";
 
-/** The due deliveries of one checkout to one endpoint; for an event without a checkout, the deliveries of the event. */
 type DeliveryQueue = {
   readonly endpointId: string;
   readonly checkoutId: string | null;
@@ -11,7 +9,6 @@ type DeliveryQueue = {
 const QUEUE_KEY = "coalesce(checkout_id, event_id)";
 const QUEUE_PLACE = "CASE in_order WHEN 1 THEN sequence ELSE next_at END";
 
-/** The migration that gave each queue a head. Since `DELIVERY_ROWS_DDL`, the head is found by a query. */
 export const DELIVERY_QUEUES_DDL = `
 ALTER TABLE deliveries ADD COLUMN is_head INTEGER NOT NULL DEFAULT 0 CHECK (is_head IN (0, 1));
 DROP INDEX waiting_deliveries;
@@ -29,18 +26,15 @@ WITH queued AS (
 UPDATE deliveries SET is_head = 1 WHERE rowid IN (SELECT place FROM first WHERE number = 1);
 `;
 
-/** The migration that merged the index of the heads into the index of due deliveries. */
 export const DUE_DELIVERIES_DDL = `
 DROP INDEX due_deliveries;
 DROP INDEX head_deliveries;
 CREATE INDEX due_deliveries ON deliveries (endpoint_id, is_head, next_at) WHERE state = 'due';
 `;
 
-/** SQL for the first of an event's deliveries out of order to an endpoint; `NEW` is the trigger's row. */
 const FIRST_REPLAY = `(SELECT rowid FROM deliveries INDEXED BY replays_by_time
       WHERE event_id = NEW.event_id AND endpoint_id = NEW.endpoint_id AND state = 'due' AND in_order = 0
       ORDER BY next_at, rowid LIMIT 1)`;
-/** SQL that puts all replays behind the first one, except a replay that is in flight. */
 const QUEUE_REPLAYS = `BEGIN
     UPDATE deliveries SET is_behind = 1 WHERE rowid <> ${FIRST_REPLAY} AND rowid IN (
       SELECT rowid FROM deliveries AS queued INDEXED BY replays_of_event
@@ -50,9 +44,9 @@ const QUEUE_REPLAYS = `BEGIN
   END`;
 
 /**
- * The migration after which the next delivery is found without reading a queue. An event has at most one delivery in
- * order to an endpoint, and any number out of order: replays, duplicates and postponed deliveries, which triggers queue
- * behind the first of them. For an order without replays, no row is written.
+ * With this migration, the next delivery is found without reading a queue. An event has at most one delivery
+ * in order to an endpoint, and any number out of order: replays, duplicates and postponed deliveries, which
+ * triggers queue behind the first of them.
  */
 export const REPLAY_QUEUES_DDL = `
 ALTER TABLE deliveries ADD COLUMN is_behind INTEGER NOT NULL DEFAULT 0 CHECK (is_behind IN (0, 1));
@@ -73,7 +67,6 @@ CREATE TRIGGER moved_replays_are_queued AFTER UPDATE OF state, next_at, in_order
   ${QUEUE_REPLAYS};
 `;
 
-/** Number of deliveries that are read first for each requested head: the three events of an order wait for each other. */
 const ROWS_PER_HEAD = 3;
 
 type QueuePosition = { readonly position: number; readonly nextAt: number };
@@ -106,7 +99,6 @@ export function deliveryQueues(connection: Connection) {
     return queuedRows.some(({ isInFlight }) => isInFlight === 1) ? undefined : firstOf(queuedRows)?.position;
   };
   return {
-    /** The heads of at most `limit` queues without a delivery in flight, soonest first, due or not. */
     heads: (endpointId: string, limit: number): readonly number[] => {
       const heads: number[] = [];
       const headsByQueue = new Map<string, number | undefined>();
@@ -129,7 +121,6 @@ export function deliveryQueues(connection: Connection) {
 
 const BEFORE_ALL: QueuePosition = { nextAt: Number.MIN_SAFE_INTEGER, position: 0 };
 
-/** The delivery of a queue that is due first; of the ordered deliveries, only the first in sequence counts. */
 function firstOf(queuedRows: readonly QueuedDelivery[]): QueuedDelivery | undefined {
   const sequences = queuedRows.flatMap(({ inOrder, sequence }) => (inOrder === 1 ? [sequence] : []));
   const lowestSequence = sequences.reduce((left, right) => Math.min(left, right), Infinity);
@@ -138,7 +129,6 @@ function firstOf(queuedRows: readonly QueuedDelivery[]): QueuedDelivery | undefi
     .toSorted((left, right) => left.nextAt - right.nextAt || left.position - right.position)[0];
 }
 
-/** SQL for the events whose deliveries are read: its tables, of which the last is `queued`, and its condition. */
 type EventSelection = { readonly tables: string; readonly condition: string };
 
 export const ONE_EVENT: EventSelection = { tables: "deliveries", condition: "event_id = @eventId" };
@@ -148,7 +138,6 @@ const EVENTS_OF_CHECKOUT: EventSelection = {
   condition: "events.checkout_id = @checkoutId AND event_id = events.id",
 };
 
-/** SQL for due deliveries to an endpoint, in order and out of order: the first replay or duplicate of each event, or all. */
 export function selectDueOfEvents(
   columns: string,
   {
@@ -169,14 +158,12 @@ export function selectDueOfEvents(
     .join(" UNION ALL ");
 }
 
-/** SQL for a checkout's due deliveries in order whose events come before (`<`) or after (`>`) a delivery's event. */
 export function selectDueInOrder(columns: string, comparison: "<" | ">"): string {
   return `SELECT ${columns} FROM ${EVENTS_OF_CHECKOUT.tables} AS queued INDEXED BY deliveries_of_event
     WHERE ${EVENTS_OF_CHECKOUT.condition} AND events.sequence ${comparison} @sequence
       AND endpoint_id = @endpointId AND state = 'due' AND in_order = 1`;
 }
 
-/** SQL for the condition that a delivery, named by its alias, has an attempt without a result. */
 export function openAttemptCondition(delivery: string): string {
   return `EXISTS (SELECT 1 FROM delivery_attempts AS open WHERE open.delivery_id = ${delivery}.id AND open.finished_at IS NULL)`;
 }

@@ -17,7 +17,6 @@ CREATE TABLE ${table} (
   fault       TEXT
 ) STRICT;`;
 
-/** Triggers that keep settled deliveries unchanged. */
 export const DELIVERY_TRIGGERS = `
 CREATE TRIGGER settled_deliveries_are_final BEFORE UPDATE ON deliveries WHEN OLD.state <> 'due'
   BEGIN SELECT RAISE(ABORT, 'a settled delivery is final'); END;
@@ -33,9 +32,8 @@ CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, state);
 CREATE INDEX tried_deliveries ON deliveries (endpoint_id) WHERE state = 'due' AND tries > 0;${DELIVERY_TRIGGERS}`;
 
 /**
- * The migration after which a delivery writes fewer rows: the deliveries of a checkout, and the order of a queue, are
- * found by the checkout's events, and the deliveries of a store by its endpoints. A delivery's event refers to store
- * and checkout.
+ * With this migration, a delivery writes fewer rows: the deliveries of a checkout, and the order of a queue,
+ * are found by the checkout's events, and the deliveries of a store by its endpoints.
  */
 export const DELIVERY_ROWS_DDL = `${createDeliveriesSql("deliveries_by_event")}
 INSERT INTO deliveries_by_event (rowid, id, store_id, endpoint_id, event_id, checkout_id, sequence, cause, in_order,
@@ -47,7 +45,7 @@ DROP TABLE deliveries;
 ALTER TABLE deliveries_by_event RENAME TO deliveries;
 ${DELIVERY_RULES}${ATTEMPT_TRIGGERS}`;
 
-/** The tables of a new file, with the quotes that SQLite adds to the names of renamed tables. */
+/** SQLite adds the quotes to the names of renamed tables. */
 export const NEW_DELIVERIES_DDL =
   createDeliveriesSql('"deliveries"') +
   createAttemptsSql('"delivery_attempts"', '"deliveries"') +

@@ -4,15 +4,12 @@ import type { Connection } from "../connection/connection.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
 import { cacheBriefly } from "../connection/remembered.ts";
 
-/** An endpoint as stored: the patterns of event types are joined by spaces, and booleans are 0 or 1. */
 type Row<Value> = Omit<Value, "eventTypes" | "inOrder"> & {
   readonly eventTypes: string;
   readonly inOrder: number;
 };
-/** The time at which an endpoint was removed; null for an existing endpoint. */
 type Removal = { readonly removedAt: number | null };
 type EndpointRow = Row<Endpoint & Removal>;
-/** The settings of an endpoint that can change. */
 type EndpointSettings = Pick<Endpoint, "url" | "eventTypes" | "inOrder" | "ca">;
 
 export const ENDPOINTS_DDL = `
@@ -51,7 +48,6 @@ WHERE reason IS NOT NULL;
 
 const COLUMNS = columnsOf<Endpoint & Removal>("endpoints", ENDPOINTS_DDL + ENDPOINT_CA_DDL);
 
-/** The endpoints of stores. The row of a removed endpoint is kept for the audit, but is not found. */
 export function endpointsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<EndpointRow>(`INSERT INTO endpoints ${COLUMNS.values}`);
   const select = connection.prepare<[string], EndpointRow>(
@@ -86,16 +82,13 @@ export function endpointsTable(connection: Connection, scheduler: Scheduler) {
       return row && fromRow(row);
     },
 
-    /** The endpoints of a store, oldest first; cached briefly, because every event needs them. */
     of,
 
-    /** Enables, pauses or disables an endpoint, and clears its record of failures. */
     setState: (id: string, state: EndpointState, reason: string | null): void => {
       of.forget();
       updateState.run({ id, state, reason });
     },
 
-    /** Sets the start of an unbroken series of failures; null after a success. */
     setFailingSince: (id: string, failingSince: number | null): void => {
       of.forget();
       updateFailingSince.run({ id, failingSince });

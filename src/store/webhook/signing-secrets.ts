@@ -4,12 +4,11 @@ import type { Connection } from "../connection/connection.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
 import { cacheBriefly } from "../connection/remembered.ts";
 
-/** The endpoint of a secret, and the secret's times in milliseconds by the store's clock. */
+/** Times are milliseconds by the store's clock. */
 type SecretFacts = {
   readonly createdAt: number;
   /** Null for the secret of the store itself. */
   readonly endpointId: string | null;
-  /** The time at which the secret expires; null if it does not. */
   readonly retiredAt: number | null;
 };
 
@@ -32,7 +31,10 @@ CREATE INDEX signing_secrets_of_store ON signing_secrets (store_id);
 
 const COLUMNS = columnsOf<OwnedSecret>("signing_secrets", SIGNING_SECRETS_DDL);
 
-/** Signing secrets, encrypted with the master key (decision 16); cached briefly, because every delivery needs them. */
+/**
+ * Secrets are encrypted with the master key (decision 16), and cached briefly, because every delivery needs
+ * them.
+ */
 export function signingSecretsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<OwnedSecret>(`INSERT INTO signing_secrets ${COLUMNS.values}`);
   const retire = connection.prepare<{ readonly endpointId: string; readonly at: number }>(
@@ -52,22 +54,19 @@ export function signingSecretsTable(connection: Connection, scheduler: Scheduler
   const forget = (): void => [ofEndpoint, currentSecret].forEach((cache) => cache.forget());
 
   return {
-    /** Adds a secret of a store, or of one endpoint, with an optional end. */
     insert: (secret: SealedSecret, facts: SecretFacts): void => {
       forget();
       insert.run({ ...secret, ...facts });
     },
 
-    /** The newest active secret of the store itself. */
     currentSecret,
 
-    /** All secrets of an endpoint, newest first; none if it signs with its store's secret. */
+    /** Newest first; none if the endpoint signs with its store's secret. */
     ofEndpoint,
 
-    /** Empties the cache after the rows were changed elsewhere. */
+    /** Must be called after the rows were changed elsewhere. */
     forget,
 
-    /** Lets all secrets of an endpoint expire at a time, except secrets that expire earlier. */
     retire: (endpointId: string, at: number): void => {
       forget();
       retire.run({ endpointId, at });
