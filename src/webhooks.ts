@@ -1,7 +1,4 @@
-/**
- * `hosted-checkout/webhooks`: verifies webhooks on a merchant's server. It does not use the World, because it runs in
- * the merchant's program; the default clock is that program's.
- */
+/** Runs in the merchant's program, so it uses that program's clock and not the World. */
 import type { Dialect } from "./core/shape/dialect.ts";
 import { verifyWebhook as verifyAt } from "./core/webhook/verify.ts";
 import {
@@ -30,7 +27,7 @@ export type {
 /** The current time, in milliseconds since the epoch. Default: the machine's clock. */
 export type Clock = { readonly now?: number };
 
-/** The options, and a dialect that `calibrate --write-dialect` wrote. Default: the names of the interface. */
+/** `dialect`: as `calibrate --write-dialect` writes it. Default: the names of the interface. */
 export type WebhookOptions = VerifyOptions & { readonly dialect?: Dialect };
 
 /**
@@ -47,7 +44,7 @@ export function verifySignature(options: WebhookOptions & Clock): SignatureVerdi
   return verifySignatureAt(addTime(options));
 }
 
-/** Adds the current time to the options. A caller without types may have passed anything. */
+/** A caller without types may have passed anything. */
 function addTime(options: WebhookOptions & Clock): VerifyInput {
   if (typeof options !== "object" || options === null)
     throw new TypeError("a verification needs one object: { rawBody, headers, secrets }");
@@ -56,7 +53,7 @@ function addTime(options: WebhookOptions & Clock): VerifyInput {
   return { ...keyOptions, dialect, headers: keepHeaders(headers), now };
 }
 
-/** Headers that can be read more than once, which an iterator such as `headers.entries()` cannot. */
+/** An iterator such as `headers.entries()` can be read only once. */
 function keepHeaders(headers: VerifyOptions["headers"]): VerifyOptions["headers"] {
   const isIterator = typeof headers === "object" && headers !== null && "next" in headers;
   return isIterator && Symbol.iterator in headers ? Array.from(headers as Iterable<HeaderLine>) : headers;

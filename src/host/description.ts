@@ -5,7 +5,6 @@ import type { ProcessDescription } from "../core/sandbox/description.ts";
 import type { StateLocation, Host } from "./hosting.ts";
 import type { ServeOptions } from "./options.ts";
 
-/** Describes the process of a sandbox on `port`. `portalPath`: the secret path of the portal's addresses. */
 export function describeProcess(
   { world, version }: Host,
   options: ServeOptions,

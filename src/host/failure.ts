@@ -2,7 +2,7 @@ import type { Outcome } from "../core/outcome.ts";
 import type { FileRefusal } from "../store/connection/database.ts";
 import { isStorageFailureCode } from "../store/connection/storage-failure.ts";
 
-/** The failure of a host. A command turns it into an exit code, the test kit throws it; both use the same message. */
+/** A command turns the failure into an exit code, the test kit throws it; both use the same message. */
 export type HostFailure = {
   /** `usage`: the request is invalid. `failed`: the state or the machine is at fault. */
   readonly kind: "usage" | "failed";
@@ -30,7 +30,6 @@ export function fileFailure(
   return { kind: "failed", code, message, next: remedy };
 }
 
-/** The warning that the log beside a database was moved away (decision 69). */
 export function movedLogWarning(database: string, log: string): string {
   return `warning: the log beside ${database} belongs to another database; it was moved to ${log}, and nothing of it was used`;
 }

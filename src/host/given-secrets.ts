@@ -9,7 +9,6 @@ import { usageFailure, type HostFailure } from "./failure.ts";
 
 const TOKEN_FORM = { isValid: isToken, form: "16 to 128 letters, digits, - or _" };
 
-/** The secrets that can be given in a variable, or in a file that a variable names (decision 78). */
 const SECRETS = {
   apiKey: {
     variable: "CHECKOUT_SANDBOX_API_KEY",
@@ -39,7 +38,6 @@ export type SecretName = keyof typeof SECRETS;
 
 export type GivenSecret = { readonly value: string; readonly source: string };
 
-/** The given secrets; a missing secret comes from the existing state, or is generated. */
 export type GivenSecrets = Readonly<Partial<Record<SecretName, GivenSecret>>>;
 
 export const SECRET_VARIABLES = Object.entries(SECRETS).map(
@@ -48,7 +46,6 @@ export const SECRET_VARIABLES = Object.entries(SECRETS).map(
 
 type SecretsWorld = Pick<World, "env" | "cwd" | "files">;
 
-/** Reads the secrets from the environment. Refuses invalid secrets, without printing them. */
 export function readGivenSecrets(world: SecretsWorld): Outcome<GivenSecrets, HostFailure> {
   const givenSecrets: Partial<Record<SecretName, GivenSecret>> = {};
   for (const [name] of SECRET_VARIABLES) {
@@ -62,7 +59,6 @@ export function readGivenSecrets(world: SecretsWorld): Outcome<GivenSecrets, Hos
   return usageFailure(message, `change or unset one of them; ${NEW_HINT}`);
 }
 
-/** The failure if the existing state has another secret than the given one; nothing was changed. */
 export function refuseOtherSecret({ source }: GivenSecret, name: string): ReturnType<typeof usageFailure> {
   return usageFailure(
     `${source} differs from the ${name} of the existing store`,
@@ -89,10 +85,9 @@ function readGivenSecret(
   return usageFailure(`${source} must give ${form}`, `correct it, or unset it for a random one; ${NEW_HINT}`);
 }
 
-/** Maximum size of a secret file, in bytes: it contains only the secret. */
 const MAX_SECRET_FILE_BYTES = 64 * 1024;
 
-/** Reads a secret from a file, without the final line break that editors and `echo` add. */
+/** Editors and `echo` add a final line break, which is dropped. */
 function readSecret(world: SecretsWorld, variable: string, path: string): Outcome<string, HostFailure> {
   const refuse = (reason: string): Outcome<never, HostFailure> =>
     usageFailure(

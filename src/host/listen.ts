@@ -26,7 +26,6 @@ const LIMITS = {
   largerHeads: { paths: ["/portal", "/pay", "/assets"], headBytes: 64 * 1024 },
 };
 
-/** Maximum number of further ports that are tried if the default port is taken. */
 const MAX_PORT_MOVES = 20;
 
 /** Refuses a portal URL with the host of the payment pages: cookies do not distinguish ports (decision 99). */
@@ -65,7 +64,7 @@ export function warnAboutExposure(
   return accept(undefined);
 }
 
-/** Checks port and addresses before a first start creates its folder, so that a refusal leaves no folder behind. */
+/** Runs before a first start creates its folder, so that a refusal leaves no folder behind. */
 export async function checkFirstPort(
   world: Pick<World, "files" | "listen" | "portOwner">,
   folder: string,
@@ -76,7 +75,6 @@ export async function checkFirstPort(
   return probe.ok ? accept(undefined) : { ok: false, refusal: portFailure(world, port, probe.refusal) };
 }
 
-/** Opens a port (0 for any free port) and closes it again, to find out whether it can be used. */
 export async function probePort(
   world: Pick<World, "listen">,
   port: number,
@@ -90,7 +88,6 @@ export async function probePort(
   return accept(listenResult.value.port);
 }
 
-/** Creates the sandbox for a port, which is part of its addresses; 0 for a sandbox without a port. */
 export function createSandboxOnPort(
   { world, version }: Host,
   { listen: addresses = [], publicUrl, portalUrl, rateLimit = DEFAULT_RATE_LIMIT }: ServeOptions,
@@ -102,16 +99,12 @@ export function createSandboxOnPort(
   return createSandbox(world, { ...parts, ...settings, ...origins, rateLimit, description, version });
 }
 
-/** The port of a sandbox with its loopback host, and the certificates that it trusts. */
 type ServicePort = Pick<SandboxOptions, "deliveryTls"> & {
   readonly port: number;
   readonly host?: LoopbackHost;
 };
 
-/**
- * Listens on the named port, otherwise on the default port. If the default port is taken, further ports are tried,
- * unless there is a public or portal URL.
- */
+/** If the default port is taken, further ports are tried, unless there is a public or portal URL. */
 export async function listenOnPort(
   context: Host,
   options: ServeOptions,
@@ -132,7 +125,6 @@ export async function listenOnPort(
     deliveryTls = trust.value;
   }
   const requestedPort = namedPort ?? DEFAULT_PORT;
-  // With a public URL or portal URL, a proxy or tunnel sends requests to this port only.
   const hasFixedPort = publicUrl !== undefined || portalUrl !== undefined;
   const lastPort = namedPort === undefined && !hasFixedPort ? requestedPort + MAX_PORT_MOVES : requestedPort;
   for (let port = requestedPort; ; port += 1) {
@@ -154,7 +146,6 @@ export async function listenOnPort(
   }
 }
 
-/** The failure for a port that cannot be used; names the port's owner if the system reveals it. */
 export function portFailure(
   { portOwner }: Pick<World, "portOwner">,
   port: number,

@@ -3,13 +3,10 @@ import { accept, FileRefused, isError, mapValue, type Outcome } from "../core/ou
 import { storageFailureOf } from "../store/connection/storage-failure.ts";
 import type { World } from "../world.ts";
 
-/** Maximum size of a file or of standard input, in bytes. */
 export const MAX_INPUT_BYTES = 16 * 1024 * 1024;
 
-/** Why a file that the user named cannot be read. `reason` continues a sentence that begins with the path. */
 export type ReadFailure = { readonly isMissing: boolean; readonly reason: string };
 
-/** Reads a file that the user named; follows links. `maxBytes` defaults to 16 MiB. */
 export function readNamedFile(
   { cwd, files }: Pick<World, "cwd" | "files">,
   path: string,

@@ -7,7 +7,6 @@ import type { Refusal } from "../core/outcome.ts";
 import type { LogFormat } from "../sandbox/runtime/access-log.ts";
 import type { HostFailure } from "./failure.ts";
 
-/** The settings of a sandbox; each has a default. */
 export type ServeOptions = SettingOptions & {
   readonly adopt?: boolean;
   readonly trustFolder?: boolean;
@@ -15,16 +14,13 @@ export type ServeOptions = SettingOptions & {
   readonly quiet?: boolean;
   /** The clock of a new or reset store; default: real time. */
   readonly startClock?: StoreClock;
-  /** The stores of a configuration, which are set up before the sandbox is ready. */
   readonly setup?: StoreSetup;
-  /** The dialect in the configuration, which the setting `like` overrides. */
   readonly dialect?: Dialect | undefined;
 };
 
-/** The stores of a configuration file, and a function that adds the position in the file to a refusal. */
+/** `failureOf` adds the position in the file to a refusal. */
 export type StoreSetup = {
   readonly stores: readonly RequestedStore[];
   readonly failureOf: (refusal: Refusal) => HostFailure;
-  /** Called with the changes once they are committed. */
   readonly onApplied: (changes: readonly PlannedChange[]) => void;
 };

@@ -1,10 +1,8 @@
 import type { readyMessage, SandboxDescription } from "../core/sandbox/description.ts";
 import type { WireOf } from "../core/shape/wire-names.ts";
 
-/** The message that a sandbox sends once it answers requests (decision 57). Fields that do not apply are null. */
 export type ReadyMessage = WireOf<typeof readyMessage>;
 
-/** Creates the ready message from the description of a sandbox and the values that the description lacks. */
 export function readyMessageOf(
   description: SandboxDescription,
   ownAccess: {

@@ -1,5 +1,3 @@
-// Serves a sandbox from start to stop. Its ready message: host/ready.ts, cli/sandbox/ready.ts; the environment of
-// `exec`: cli/sandbox/exec.ts; given secrets: host/given-secrets.ts, sandbox/runtime/seed.ts.
 import { withService } from "./with-service.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { describeSandbox } from "../sandbox/describe.ts";
@@ -16,10 +14,9 @@ import { checkFirstPort, requireOwnHost, warnAboutExposure, listenOnPort } from 
 import type { ServeOptions } from "./options.ts";
 import type { StateLocation, Host, SandboxSource, ServeCallbacks } from "./hosting.ts";
 
-/** Time for requests in flight to finish after a stop signal, in milliseconds; the whole stop takes under 1 s. */
 const DRAIN_TIMEOUT_MS = 800;
 
-/** Serves a sandbox while `use` runs. On return, everything is on disk and the folder is released. */
+/** Serves while `use` runs. On return, everything is on disk and the folder is released. */
 export async function serveSandbox<Value>(
   context: Host,
   options: ServeOptions,

@@ -32,7 +32,7 @@ type StateParts = StateOrigin & {
   readonly forgetStore: (erasure: Erasure) => void;
 };
 
-/** Creates or reads the first store. `apiKey`: null if it was not stored. `folderHold`: undefined if events are delivered. */
+/** `apiKey`: null if it was not stored. `folderHold`: undefined if events are delivered. */
 export async function openFirstStore(
   { world }: Host,
   options: ServeOptions,
@@ -61,7 +61,9 @@ export async function openFirstStore(
   return accept({ apiKey, folderHold });
 }
 
-/** Writes the first store into `sandbox.db` itself, so that it does not depend on the log (decision 54). Returns the keys. */
+/**
+ * The first store is copied into `sandbox.db` itself, so that it does not depend on the log (decision 54).
+ */
 async function checkpointFirstStore(
   world: GuestWorld,
   heldFolder: HeldFolder,
@@ -76,7 +78,6 @@ async function checkpointFirstStore(
   return credentials;
 }
 
-/** Opens the database and the key of a state, and checks both; refuses parts that do not belong together. */
 export function openState(
   { world, printer }: Host,
   origin: StateOrigin,
@@ -109,7 +110,6 @@ export function openState(
   return masterKey;
 }
 
-/** Refuses a lost store, a key that cannot decrypt the first store's secrets, and other secrets than the given ones. */
 function loadMasterKey(
   world: GuestWorld,
   store: Store,
@@ -129,7 +129,6 @@ export function secretValues({ apiKey, signingSecret }: GivenSecrets): NonNullab
   return { apiKey: apiKey?.value, signingSecret: signingSecret?.value };
 }
 
-/** Returns a hook that sets up the stores of the configuration in the seed's transaction, and a report of the changes. */
 async function setUp(
   { setup, port = DEFAULT_PORT, allowTarget = [] }: ServeOptions,
   maker: StoreMaker & { readonly store: Store },
@@ -148,7 +147,6 @@ async function setUp(
   return { seedHook: applySetup, report: () => setup.onApplied(changes) };
 }
 
-/** Repeats a write while the database cannot be used; if another process locks it, each attempt waits 2 s. */
 export async function retryWhileLocked<Value>(
   write: () => Promise<Value>,
 ): Promise<Outcome<Value, HostFailure>> {
@@ -164,10 +162,8 @@ export async function retryWhileLocked<Value>(
   }
 }
 
-/** Maximum number of attempts of a start to write to the database. */
 const MAX_LOCKED_ATTEMPTS = 5;
 
-/** The refusal of a start: the configuration, or the first store of the state, is refused. */
 function refuseSeed(
   refusal: SeedRefusal | Refusal,
   {
@@ -198,10 +194,9 @@ function refuseSeed(
   });
 }
 
-/** Used instead of the record of assumptions, which is empty before the sandbox answers requests. */
 const NO_ASSUMPTIONS = { forget: () => undefined };
 
-/** The warning that a crash lost the log. Must be called before the folder is claimed, and before the database is opened. */
+/** Must be called before the folder is claimed, and before the database is opened. */
 export function lostLogWarning(
   world: Pick<World, "files" | "processStartTime">,
   folder: string,

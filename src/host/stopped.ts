@@ -10,14 +10,13 @@ import { createSandboxOnPort } from "./listen.ts";
 import { withService } from "./with-service.ts";
 import { sendToService } from "./within.ts";
 
-/** The control API of a sandbox without a socket. */
 type ReachableSandbox = {
   readonly origin: string;
   readonly token: string;
   readonly send: (request: OutboundRequest) => Promise<OutboundResult>;
 };
 
-/** Runs a sandbox without a socket and timers, while this process holds its folder. Completes interrupted work first. */
+/** Needs no socket and no timers. Completes interrupted work first. */
 export async function withStoppedFolder<Value>(
   context: Host,
   folder: string,
@@ -51,7 +50,6 @@ export async function withStoppedFolder<Value>(
   }
 }
 
-/** A log that prints lines as warnings to the user, without their time. */
 function createWarningLog({ printer }: Pick<Host, "printer">) {
   return {
     writableNeedDrain: false,

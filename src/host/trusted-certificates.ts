@@ -18,7 +18,6 @@ export function readCertificates(
   return keptCertificates.ok ? keptCertificates : { ok: false, refusal: keptCertificates.refusal.message };
 }
 
-/** The certificates in the file of the setting `ca`, for endpoints with https. */
 export function readTrustedCertificates(
   world: Pick<World, "cwd" | "files">,
   file: string,

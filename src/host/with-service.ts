@@ -15,7 +15,6 @@ import { createKeyWriter } from "./folder/kept-keys.ts";
 import { createRunFile } from "./folder/run-file.ts";
 import { openFirstStore, openState, secretValues } from "./state.ts";
 
-/** A service without a port, and its resources. */
 type OpenedService = Pick<ServedSandbox, "stopRequest"> & {
   readonly service: PortlessService;
   /** The key of the first store; null if the key was not stored. */
@@ -25,7 +24,6 @@ type OpenedService = Pick<ServedSandbox, "stopRequest"> & {
   readonly markUsed: () => void;
 };
 
-/** Opens a state, creates its service and runs `use`; afterwards everything is on disk. */
 export async function withService<Value>(
   context: Host,
   options: ServeOptions,

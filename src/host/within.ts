@@ -2,7 +2,6 @@ import type { HttpBody, OutboundRequest, OutboundResult, Service } from "../worl
 
 export type InProcessResult = OutboundResult & { readonly requestId: string };
 
-/** Sends a request to a service in this process, with the result that a client on the network would get. */
 export async function sendToService(
   answerTo: Service["answer"],
   { method, url, headers, body }: OutboundRequest,
@@ -23,7 +22,6 @@ export async function sendToService(
   return { ok: true, status: answer.status, headers: lowerCaseHeaders, body: text, requestId };
 }
 
-/** The whole body as text; undefined if it is incomplete. */
 async function textOf(body: HttpBody): Promise<string | undefined> {
   if (typeof body === "string") return body;
   if (ArrayBuffer.isView(body)) return Buffer.from(body).toString("utf8");
@@ -31,7 +29,6 @@ async function textOf(body: HttpBody): Promise<string | undefined> {
   try {
     for await (const part of body) parts.push(part);
   } catch {
-    // Over a network, the connection would be closed.
     return undefined;
   }
   return Buffer.concat(parts).toString("utf8");

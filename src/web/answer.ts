@@ -13,7 +13,6 @@ export function jsonHeaders(requestId: string): Record<string, string> {
   };
 }
 
-/** A refusal as an HTTP answer in the error envelope (interface 17); a dialect can replace its code and status. */
 export function refusalResponse(requestId: string, refusal: Refusal, dialect?: Dialect): HttpResponse {
   const headers = jsonHeaders(requestId);
   if (refusal.retryAfterSeconds !== undefined) headers["Retry-After"] = String(refusal.retryAfterSeconds);

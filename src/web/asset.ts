@@ -9,9 +9,7 @@ export function createAsset(path: string, contentType: string, text: string) {
   return {
     path,
     text,
-    /** The path with the hash of the text, for links from pages. */
     address: `${path}?${version}`,
-    /** The answer with the file. With the query of `address`, browsers cache it for a year. */
     answer: (query: string): HttpResponse => ({
       status: 200,
       headers: {

@@ -4,19 +4,15 @@ import type { OutboundRequest, OutboundResult } from "../world.ts";
 import type { Failure } from "./failure.ts";
 import { clientFor } from "./proxy.ts";
 
-/** Maximum duration of an examination, in milliseconds: it only connects to this machine. */
 const EXAMINATION_TIMEOUT_MS = 2000;
 
-/** Maximum number of URLs whose handshakes are remembered. */
 const MAX_HANDSHAKES = 256;
 
-/** For each URL: whether the address that closed the URL's last connection answered a TLS handshake. */
 const handshakes = new Map<string, { readonly address: string; readonly answered: Promise<boolean> }>();
 
 /**
- * Finds out more about the result of a request to this machine, with a second connection: whether the loopback address
- * of the other family accepts connections, and whether the port answers a TLS handshake. To a server of plain http, a
- * handshake is a broken request, so it is only repeated after the URL had another result than a closed connection.
+ * To a server of plain http, a TLS handshake is a broken request, so it is only repeated after the URL had
+ * another result than a closed connection.
  */
 export async function examineResult(
   { url, addresses }: Pick<OutboundRequest, "url" | "addresses">,
@@ -42,7 +38,6 @@ export async function examineResult(
     entry?.address === address ? entry.answered : speaksTls(address, { port: portNumber, hostname }, signal);
   cacheHandshake(url, { address, answered: answersTls });
   const isAnswered = await answersTls;
-  // An unfinished handshake proves nothing.
   if (signal.aborted) handshakes.delete(url);
   return isAnswered ? { facts: { ...facts, fault: "expects_tls" } } : {};
 }
@@ -55,7 +50,6 @@ function cacheHandshake(url: string, handshake: NonNullable<ReturnType<typeof ha
 
 const LOOPBACK = /^(?:127\.|::1$)/;
 
-/** The loopback address of the family that was not tried; undefined if there is none. */
 function otherLoopback(triedAddresses: readonly string[]): "127.0.0.1" | "::1" | undefined {
   if (triedAddresses.length === 0 || !triedAddresses.every((host) => LOOPBACK.test(host))) return undefined;
   if (!triedAddresses.includes("::1")) return "::1";
@@ -76,7 +70,6 @@ function acceptsConnection(host: string, port: number, signal: AbortSignal): Pro
   });
 }
 
-/** Whether a port answers a handshake with TLS, whatever its certificate. */
 async function speaksTls(
   host: string,
   { port, hostname: servername }: { readonly port: number; readonly hostname: string },

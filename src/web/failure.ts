@@ -1,28 +1,22 @@
-// The codes of failed requests, determined from errors of Node and OpenSSL. Their sentences: core/explain/delivery-causes.ts.
 import { MAX_FACT_SIZE, type AttemptFacts, type ConnectionFault } from "../core/network/connection-fault.ts";
 import { cutText } from "../core/text.ts";
 import type { OutboundResult } from "../world.ts";
 
-/** The result of a request that got no whole answer. */
 export type Failure = Extract<OutboundResult, { ok: false }>;
 
-/** How far a request got before its connection failed. */
 export type Progress = {
   readonly isTls: boolean;
-  /** Whether there was a TCP connection. */
   readonly isOpen: boolean;
-  /** Whether the request could be sent; with TLS, that is after the handshake. */
   readonly isConnected: boolean;
   readonly receivedBytes: number;
 };
 
-/** An error of Node: with the bytes that its parser refused, or with the errors of several addresses. */
 type NodeError = NodeJS.ErrnoException & {
   readonly rawPacket?: Uint8Array;
   readonly errors?: readonly NodeJS.ErrnoException[];
 };
 
-/** The result of a failed request: `aborted` after an abort, otherwise `unreachable` if nothing can have been sent. */
+/** `aborted` after an abort, otherwise `unreachable` if nothing can have been sent. */
 export function describeFailure(error: NodeError, progress: Progress): Failure {
   const message = textOf(error);
   const facts = factsOf(error, progress);
@@ -32,7 +26,6 @@ export function describeFailure(error: NodeError, progress: Progress): Failure {
   return { ok: false, failure, message, facts };
 }
 
-/** The fault of an aborted request, by how far the request got. */
 function pendingFault({ isTls, isOpen, isConnected, receivedBytes }: Progress): ConnectionFault {
   if (!isOpen) return "no_connection";
   if (isTls && !isConnected) return "tls_silent";
@@ -64,7 +57,6 @@ const SYSTEM_FAULTS = new Map<string, ConnectionFault>([
   ["ENFILE", "too_many_files"],
 ]);
 
-/** The faults of certificates, by the codes of OpenSSL and Node. */
 const CERTIFICATE_FAULTS = new Map<string, ConnectionFault>([
   ["DEPTH_ZERO_SELF_SIGNED_CERT", "tls_untrusted"],
   ["SELF_SIGNED_CERT_IN_CHAIN", "tls_untrusted"],
@@ -79,7 +71,6 @@ const CERTIFICATE_FAULTS = new Map<string, ConnectionFault>([
   ["HOSTNAME_MISMATCH", "tls_wrong_name"],
 ]);
 
-/** The faults of handshakes, by OpenSSL's code or reason; any other is `tls_failed`. */
 const HANDSHAKE_FAULTS: readonly (readonly [RegExp, ConnectionFault])[] = [
   [/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|RECORD_LAYER_FAILURE/, "tls_not_spoken"],
   [/PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|VERSION_TOO_LOW/, "tls_version"],
@@ -109,20 +100,16 @@ function connectionFaultOf(
   return isTls && isOpen && !isConnected ? "tls_failed" : "intercepted";
 }
 
-/** The facts about bytes that Node's HTTP parser refused. */
 function parserFacts(code: string, packet: Uint8Array): AttemptFacts {
   if (code === "HPE_HEADER_OVERFLOW") return { fault: "head_too_large" };
   const bytes = Buffer.from(packet);
   const beginning = bytes.toString("latin1", 0, MAX_SHOWN_BYTES);
-  // A TLS record with an alert.
   if (bytes[0] === 0x15 && bytes[1] === 0x03) return { fault: "expects_tls" };
-  // A frame of HTTP/2: SETTINGS on stream 0.
   if (bytes[3] === 0x04 && bytes.subarray(5, 9).equals(Buffer.alloc(4)) && bytes.length >= 9)
     return { fault: "http2" };
   return beginning.startsWith("HTTP/1.") ? { fault: "invalid_head" } : { fault: "not_http", beginning };
 }
 
-/** Number of bytes kept from the beginning of an answer that is not HTTP. */
 const MAX_SHOWN_BYTES = 40;
 
 function textOf(error: NodeError): string {
@@ -136,7 +123,6 @@ function textOf(error: NodeError): string {
   return cutText([...new Set(texts)].join("; "), MAX_FACT_SIZE);
 }
 
-/** OpenSSL's reason for a failed handshake, without the position in its sources; undefined for all other texts. */
 function tlsReason(message: string): string | undefined {
   return /:SSL routines:[^:]*:([^:]+):/.exec(message)?.[1];
 }

@@ -7,7 +7,7 @@ const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
 
 type FetchOptions = {
   readonly limits: Partial<ServerLimits>;
-  /** The original request, whose signal aborts the answer. Default: the request itself. */
+  /** The request whose signal aborts the answer. Default: the request itself. */
   readonly original?: Request;
   /** Resolves when a body is late, or when the signal is aborted. Default: a body may take any time. */
   readonly awaitTimeout?: (signal: AbortSignal) => Promise<void>;
@@ -16,9 +16,9 @@ type FetchOptions = {
 };
 
 /**
- * Answers a request of the Fetch standard without a socket, with the limits of a server. The Host comes from the
- * headers, otherwise from the address. Like `fetch`, it throws a TypeError if the service drops the connection, and the
- * abort reason as soon as the signal of `original` is aborted, even while the body is read.
+ * The Host comes from the headers, otherwise from the address. Like `fetch`, throws a TypeError if the
+ * service drops the connection, and the abort reason as soon as the signal of `original` is aborted, even
+ * while the body is read.
  */
 export async function answerFetch(
   service: Service,
@@ -34,7 +34,6 @@ export async function answerFetch(
   try {
     return await rejectOnAbort(original, response);
   } catch (error) {
-    // Nobody reads the answer now.
     response.then(({ body }) => body?.cancel()).catch(() => undefined);
     throw error;
   }
@@ -65,7 +64,7 @@ async function responseTo(
   return new Response(isEmpty ? null : bodyOf(answer.body, { original, isStreamed }), { status, headers });
 }
 
-/** The result of work; rejects on an abort. Keeps the request referenced: if garbage-collected, it gets no abort. */
+/** Rejects on an abort. Keeps the request referenced: if garbage-collected, it gets no abort. */
 async function rejectOnAbort<Value>(request: Request, work: Value | Promise<Value>): Promise<Value> {
   const abortion = Promise.withResolvers<never>();
   const abort = (): void => abortion.reject(request.signal.reason);
@@ -97,12 +96,10 @@ async function readBody(
     return { ok: false, refusal: bodyTooLargeError(maxBytes) };
   } finally {
     bodyController.abort();
-    // The rest of a refused body is not read. The body's own error has already been thrown.
     reader.cancel().catch(() => undefined);
   }
 }
 
-/** The body of a Response; its reader can cancel it. An incomplete body fails like the body of `fetch`. */
 function bodyOf(
   body: HttpBody,
   { original, isStreamed }: Required<Pick<FetchOptions, "original" | "isStreamed">>,

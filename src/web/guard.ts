@@ -1,5 +1,3 @@
-// Refuses requests for other hosts or from other sites. Allowed names: `hostsOf` in sandbox/sandbox.ts. Proxies:
-// core/network/proxy.ts, web/proxy.ts.
 import { checkHost, type AllowedHosts } from "../core/loopback.ts";
 import { hostHeaders } from "../core/network/public-url.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
@@ -9,8 +7,8 @@ import type { HttpRequest } from "../world.ts";
 import { headerLines } from "./http.ts";
 
 /**
- * The first check of every request (decision 58): exactly one Host, which names this server. A request that arrives at
- * an address that other machines can reach must use a name that is allowed there (decision 79). Also refuses CONNECT
+ * Requires exactly one Host, which names this server (decision 58). A request that arrives at an address that
+ * other machines can reach must use a name that is allowed there (decision 79). Also refuses CONNECT
  * (`method_not_allowed`), unknown expectations, and targets that are not a path (`invalid_request`).
  */
 export function guardRequest(
@@ -43,9 +41,8 @@ export function refuseBrowsers(request: HttpRequest): Outcome<void> {
 }
 
 /**
- * Accepts a form only from our own pages: with `Sec-Fetch-Site: same-origin` or, if the browser does not send it, with
- * an Origin that equals this host or `publicOrigin`, because a proxy may have changed the host. Refuses with
- * `origin_not_allowed` (decision 40).
+ * `Sec-Fetch-Site` must be same-origin; if the browser does not send it, Origin must be this host or
+ * `publicOrigin`, because a proxy may have changed the host. Refuses with `origin_not_allowed` (decision 40).
  */
 export function requireOwnPage(request: HttpRequest, publicOrigin: string): Outcome<void> {
   const sites = headerLines(request, "sec-fetch-site");
@@ -71,9 +68,9 @@ export function requireOwnPage(request: HttpRequest, publicOrigin: string): Outc
 }
 
 /**
- * Refuses, with `origin_not_allowed`, requests that a page of another origin made a browser send: of another site, or
- * of another port of this machine. Such a page may link here, with a GET of a whole page, unless `opens` is "from its
- * own pages". Accepts requests without Sec-Fetch-Site, which come from programs other than browsers.
+ * A page of another origin may link here, with a GET of a whole page, unless `opens` is "from its own pages";
+ * its other requests are refused with `origin_not_allowed`. Accepts requests without Sec-Fetch-Site, which
+ * come from programs other than browsers.
  */
 export function refuseForeignPages(
   request: HttpRequest,
@@ -85,7 +82,6 @@ export function refuseForeignPages(
   return refuseFact("foreign_page", { received: printableLiteral(sites.join(", ")) });
 }
 
-/** Whether the request is a top-level navigation of a browser: a whole page, not a frame. */
 export function isNavigation(request: HttpRequest): boolean {
   const modes = headerLines(request, "sec-fetch-mode");
   const destinations = headerLines(request, "sec-fetch-dest");

@@ -13,14 +13,16 @@ export function headerLines(
   return values;
 }
 
-/** The hosts of `X-Forwarded-Host` and `Forwarded` (RFC 7239), in lower case. A malformed header matches no host. */
+/** Reads `X-Forwarded-Host` and `Forwarded` (RFC 7239). A malformed header matches no host. */
 export function readForwardedHosts(request: Pick<HttpRequest, "rawHeaders">): string[] {
   const names = headerLines(request, "x-forwarded-host").flatMap((line) => line.split(","));
   const hosts = headerLines(request, "forwarded").flatMap(hostsOfForwarded);
   return [...names, ...hosts].map((name) => name.trim().toLowerCase());
 }
 
-/** Matches one pair of `Forwarded`. Its value is a quoted string, or a token that may contain the colon before a port. */
+/**
+ * One pair of `Forwarded`. Its value is a quoted string, or a token that may contain the colon before a port.
+ */
 const FORWARDED_PAIR =
   /[ \t]*(?:([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s",;]*)))?[ \t]*(?:[,;]|$)/y;
 
@@ -36,7 +38,6 @@ function hostsOfForwarded(line: string): string[] {
   return hosts;
 }
 
-/** The path and the query of a request target in origin form: `/v1/orders?a=1`. */
 export function splitTarget(target: string): { readonly path: string; readonly query: string } {
   const queryStart = target.indexOf("?");
   return queryStart === -1
@@ -46,7 +47,10 @@ export function splitTarget(target: string): { readonly path: string; readonly q
 
 const ABSOLUTE_FORM = /^http:\/\/([^/?#]+)(.*)$/is;
 
-/** Turns an absolute target into a path, and its host into the Host (RFC 9112, 3.2.2). Adds no Host, and keeps a duplicate. */
+/**
+ * An absolute target becomes a path, and its host the Host (RFC 9112, 3.2.2). Adds no Host, and keeps a
+ * duplicate.
+ */
 export function toOriginForm(request: HttpRequest): HttpRequest {
   if (request.target.startsWith("/")) return request;
   const [, host, tail = ""] = ABSOLUTE_FORM.exec(request.target) ?? [];

@@ -21,7 +21,6 @@ export function languageOf(request: HttpRequest): Language {
   return parsePreferredLanguage(headerLines(request, "accept-language").join(","));
 }
 
-/** Parses the preferred language in an Accept-Language header; default: English. */
 export function parsePreferredLanguage(acceptLanguage: string): Language {
   for (const { type, q } of parseAccept(acceptLanguage)) {
     const [primary = ""] = type.toLowerCase().split("-");

@@ -7,7 +7,6 @@ import type { Html } from "./html.ts";
 import type { Language } from "../core/language.ts";
 import { tagOf } from "./language.ts";
 
-/** Allows the page's own origin and data: images, but no frames, inline scripts or inline styles (decision 40). */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -30,14 +29,13 @@ export const PAGE_SECURITY_HEADERS = {
 
 const FORM_TYPE = /^application\/x-www-form-urlencoded *(; *charset=utf-8 *)?$/i;
 
-/** A page as an answer; never cached, so that going back shows the current state. */
+/** The page is never cached, so that going back shows the current state. */
 export function pageResponse(
   page: {
     readonly status: number;
     readonly markup: Html;
     readonly language: Language;
     readonly allow?: string | undefined;
-    /** Whole seconds after which another attempt can succeed. */
     readonly retryAfterSeconds?: number | undefined;
   },
   requestId: string,
@@ -57,7 +55,7 @@ export function pageResponse(
   return { status: page.status, headers, body: String(page.markup(page.language)) };
 }
 
-/** Redirects a browser: 303 to the result of its form, 307 to the correct address of the same page. */
+/** 303 to the result of a form, 307 to the correct address of the same page. */
 export function redirect(status: 303 | 307, location: string, requestId: string): HttpResponse {
   const headers = {
     ...PAGE_SECURITY_HEADERS,
@@ -68,13 +66,12 @@ export function redirect(status: 303 | 307, location: string, requestId: string)
   return { status, headers, body: "" };
 }
 
-/** An empty answer to our own script. */
 export function emptyResponse(requestId: string): HttpResponse {
   const headers = { ...PAGE_SECURITY_HEADERS, "Cache-Control": "no-store", "X-Request-Id": requestId };
   return { status: 204, headers, body: "" };
 }
 
-/** Parses the fields of a form, each at most once. Refuses with `unsupported_content_type` or `invalid_parameter`. */
+/** Each field may appear once. Refuses with `unsupported_content_type` or `invalid_parameter`. */
 export function parseForm(request: HttpRequest): Outcome<ReadonlyMap<string, string>> {
   const types = headerLines(request, "content-type");
   if (types.length !== 1 || !FORM_TYPE.test(types[0] ?? "")) {

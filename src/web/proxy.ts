@@ -3,18 +3,16 @@ import { displayProxy } from "../core/network/proxy.ts";
 import type { OutboundRequest } from "../world.ts";
 import type { Failure } from "./failure.ts";
 
-/** A connection to a server through a proxy, ready for TLS; or an error, and then nothing was sent to the server. */
 type Tunnel =
   | { readonly ok: true; readonly socket: Socket }
   | { readonly ok: false; readonly error: NodeJS.ErrnoException };
 
-/** Opens a tunnel. `signal` ends the wait, which Node's own proxy agent does not support (RFC 9110 9.3.6, decision 80). */
+/** `signal` ends the wait, which Node's own proxy agent does not support (RFC 9110 9.3.6, decision 80). */
 export async function openTunnel(proxy: string, url: string, signal: AbortSignal): Promise<Tunnel> {
   const { hostname, port } = new URL(url);
   const target = `${hostname}:${port === "" ? "443" : port}`;
   const { request } = await clientFor(proxy);
   const headers = { Host: target, ...authorizationOf(proxy) };
-  // This URL has no user name and password, because Node would send them in an Authorization header.
   const connectRequest = request(displayProxy(proxy), {
     method: "CONNECT",
     path: target,
@@ -41,7 +39,6 @@ export async function openTunnel(proxy: string, url: string, signal: AbortSignal
   });
 }
 
-/** The form of a request to an http URL that a proxy forwards: with the whole URL in the request line. */
 export function toProxyForm(
   proxy: string,
   { url, headers }: Pick<OutboundRequest, "url" | "headers">,
@@ -49,26 +46,23 @@ export function toProxyForm(
   return { path: url, headers: { Host: new URL(url).host, ...headers, ...authorizationOf(proxy) } };
 }
 
-/** Why a proxy refused to forward a request, by its status. */
 export function proxyRefusal(status: number, target: string): string {
   return status === 407
     ? "it requires a valid user name and password (407)"
     : `it refused a connection to ${target} (${status})`;
 }
 
-/** Adds the proxy to the message of a failure before the server was reached. */
 export function toProxyFailure(proxy: string, failure: Failure): Failure & { readonly wasConnected: false } {
   const message = `through the proxy ${displayProxy(proxy)}: ${failure.message}`;
   return { ...failure, message, wasConnected: false };
 }
 
-/** The HTTP client for a URL. TLS is loaded only when it is needed. */
 export function clientFor(url: string): Promise<typeof import("node:https") | typeof import("node:http")> {
   if (url.startsWith("https:")) return (modules.https ??= import("node:https"));
   return (modules.http ??= import("node:http"));
 }
 
-/** The modules are kept, because in the bundle each import copies all exports, which takes 25 µs per delivery. */
+/** In the bundle each import copies all exports, which takes 25 µs per delivery. */
 const modules: { https?: Promise<typeof import("node:https")>; http?: Promise<typeof import("node:http")> } =
   {};
 

@@ -6,7 +6,7 @@ type QuietOptions = Pick<World, "after" | "monotonic"> & {
   readonly onQuiet: () => void;
 };
 
-/** Calls `onQuiet` after `quietMs` without a request. Polls of open pages (If-None-Match) do not count as requests. */
+/** Polls of open pages (If-None-Match) do not count as requests. */
 export function watchForQuiet(
   service: Service,
   { after, monotonic, quietMs, onQuiet }: QuietOptions,

@@ -11,13 +11,15 @@ export type Route = {
   readonly role: string;
 };
 
-/** The row that matches a request, with the named segments of the path. */
 type RouteMatch<Row> = { readonly route: Row; readonly params: Readonly<Record<string, string>> };
 
-/** Finds the row for a request. Refuses with `not_found`, or with `method_not_allowed` and the allowed methods. */
+/** Refuses with `not_found`, or with `method_not_allowed` and the allowed methods. */
 export type Router<Row> = (method: string, path: string) => Outcome<RouteMatch<Row>>;
 
-/** `segments`: regular expressions for restricted segments. `owner`: the name in the refusal of an unknown path. */
+/**
+ * `segments`: regular expressions for restricted segments. `owner`: the name in the refusal of an unknown
+ * path.
+ */
 export function createRouter<Row extends Route>(
   routes: readonly Row[],
   { owner, segments = {} }: { readonly owner: Words; readonly segments?: Readonly<Record<string, string>> },
@@ -48,7 +50,6 @@ type Params = Readonly<Record<string, string>>;
 
 const NO_PARAMS: Params = {};
 
-/** Returns a function that reads the parameters of a path; undefined if the path does not match. */
 function createPathReader(pattern: string, segments: Params): (path: string) => Params | undefined {
   const [prefix = "", ...otherParts] = pattern.split(/\{(\w+)\}/);
   if (otherParts.length === 0) return (path) => (path === pattern ? NO_PARAMS : undefined);

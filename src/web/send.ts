@@ -10,9 +10,9 @@ import { describeFailure, type Failure, type Progress } from "./failure.ts";
 import { examineResult } from "./examine.ts";
 
 /**
- * Sends one request and reads its whole answer, without redirects or retries. A failure before the connection is
- * established, except an abort, is `unreachable`; after any other failure the request may have been sent. `signal`
- * aborts the request; `lacksIpv4` returns whether this machine has no address of 127.0.0.0/8 (default: it has one).
+ * Does not follow redirects or retry. A failure before the connection is established, except an abort, is
+ * `unreachable`; after any other failure the request may have been sent. `lacksIpv4`: whether this machine
+ * has no address of 127.0.0.0/8 (default: it has one).
  */
 export async function sendHttp(
   outbound: OutboundRequest,
@@ -54,7 +54,7 @@ async function sendThroughProxy(
   return toProxyFailure(proxy, describeFailure(tunnel.error, NO_PROGRESS));
 }
 
-/** The URL with ::1, for a machine without 127.0.0.1 (decision 79); undefined for a URL with another host. */
+/** A machine may lack 127.0.0.1 (decision 79). Undefined for a URL with another host. */
 function ipv6Of(url: string): string | undefined {
   const ipv6Url = new URL(url);
   if (ipv6Url.hostname !== "127.0.0.1") return undefined;
@@ -66,7 +66,6 @@ function withHostOf(outbound: OutboundRequest): OutboundRequest {
   return { ...outbound, headers: { Host: new URL(outbound.url).host, ...outbound.headers } };
 }
 
-/** The result after a timeout. Without a connection to the first hop, nothing was sent. */
 export function timeoutResult(
   { timeoutMs, proxy }: Pick<OutboundRequest, "timeoutMs" | "proxy">,
   result: SentResult,
@@ -80,10 +79,8 @@ export function timeoutResult(
   return proxy === undefined ? failure : toProxyFailure(proxy, failure);
 }
 
-/** The result of a request. `wasConnected`: whether a connection was open; the result of a timeout depends on it. */
 type SentResult = OutboundResult & { readonly wasConnected: boolean };
 
-/** Sends to the first hop, which is the URL's server or a proxy. */
 async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Promise<SentResult> {
   const { request } = await clientFor(hop);
   const { url, proxy } = outbound;
@@ -147,7 +144,6 @@ async function sendBody(
 ): Promise<void> {
   if (body === undefined || awaitBetweenParts === undefined) return void clientRequest.end(body);
   const bytes = Buffer.from(body);
-  // Splits inside a character of several bytes, if there is one, because a receiver may decode each part separately.
   const middle = bytes.findIndex((byte) => byte >= 0xc0) + 1 || Math.floor(bytes.length / 2);
   clientRequest.write(bytes.subarray(0, middle));
   await awaitBetweenParts();
@@ -165,19 +161,15 @@ const UPGRADE_FAILURE: Failure = {
 
 type Route = Partial<ReturnType<typeof toProxyForm>> & {
   readonly signal: AbortSignal;
-  /** An established connection through a proxy. */
   readonly socket?: Socket;
-  /** The agent that keeps connections; default: connections are not kept. */
   readonly agent?: Agent;
 };
 
-/** How long an idle connection is kept, in milliseconds: for a shorter time than servers keep it. */
+/** Idle connections are kept for a shorter time than servers keep them. */
 const KEEP_ALIVE_TIMEOUT_MS = 1000;
-/** Maximum number of idle connections that an agent keeps to each host. */
 const MAX_KEPT_CONNECTIONS = 32;
 const MAX_AGENTS = 256;
 
-/** The agents by scheme, addresses and trust, so that a name with new addresses never gets an old connection. */
 const agents = new Map<string, Agent>();
 
 async function findKeptRoute(outbound: OutboundRequest): Promise<Pick<Route, "agent">> {
@@ -195,7 +187,7 @@ async function findKeptRoute(outbound: OutboundRequest): Promise<Pick<Route, "ag
   return { agent };
 }
 
-/** Closes a kept connection if unexpected bytes arrive on it, because they would be read as the next answer. */
+/** Unexpected bytes on a kept connection would be read as the next answer. */
 function closeOnStrayBytes(agent: Agent): Agent {
   const [keep, reuse] = [agent.keepSocketAlive.bind(agent), agent.reuseSocket.bind(agent)];
   const closers = new WeakMap<Parameters<typeof keep>[0], () => void>();
@@ -237,7 +229,7 @@ function optionsOf(
   };
 }
 
-/** The addresses of a name below localhost, which not every system knows; undefined for other names. */
+/** Not every system knows names below localhost; undefined for other names. */
 function localhostAddresses(url: string): readonly string[] | undefined {
   const { hostname } = new URL(url);
   return hostname.endsWith(".localhost") ? loopbackAddresses(hostname) : undefined;
@@ -251,7 +243,7 @@ function trustOptions(tls: TlsTrust): RequestOptions {
   return "ca" in tls ? { ca: tls.ca } : { rejectUnauthorized: false };
 }
 
-/** Resolves every name to the given addresses, so that the connection cannot go anywhere else. */
+/** Every name resolves to these addresses, so that the connection cannot go anywhere else. */
 function createPinnedLookup(addresses: readonly string[]): LookupFunction {
   const records = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   const [record] = records;
@@ -261,10 +253,7 @@ function createPinnedLookup(addresses: readonly string[]): LookupFunction {
   };
 }
 
-/**
- * Collects an answer, which ends after its announced length, or with the connection if it announces none. The returned
- * function must be called with any error of the connection or of the parser.
- */
+/** An answer ends after its announced length, or with the connection if it announces none. */
 function collectAnswer(
   response: IncomingMessage,
   { maxResponseBytes, oversize, onPart }: Pick<OutboundRequest, "maxResponseBytes" | "oversize" | "onPart">,
@@ -283,7 +272,6 @@ function collectAnswer(
     facts: unfinishedFacts(failure, response, size),
   });
   response.on("data", (chunk: Buffer) => {
-    // Data that was already read can still arrive after the end.
     if (size > maxResponseBytes) return;
     size += chunk.length;
     chunks.push(chunk);
@@ -293,7 +281,6 @@ function collectAnswer(
     else end(tooLargeFailure(maxResponseBytes));
     response.destroy();
   });
-  // The request's `error` event has the cause of this error.
   response.on("error", (error) => (connectionFailure ??= { ...CLOSED_FAILURE, message: error.message }));
   response.on("end", answer);
   response.on("close", () =>
@@ -318,7 +305,6 @@ function tooLargeFailure(maxBytes: number): Failure {
   return { ok: false, failure: "bad_answer", message, facts: { fault: "body_too_large" } };
 }
 
-/** The facts of an answer whose head is complete and whose body is not. */
 function unfinishedFacts(
   { failure }: Failure,
   { statusCode = 0, headers }: IncomingMessage,
@@ -341,7 +327,7 @@ const UNFINISHED_FAULTS = {
   unreachable: "unfinished_body",
 } as const satisfies Record<Failure["failure"], ConnectionFault>;
 
-/** A header as text. Node gives only `Set-Cookie` as a list, because its lines cannot be joined by commas. */
+/** Node gives only `Set-Cookie` as a list, because its lines cannot be joined by commas. */
 function headerText(value: string | readonly string[] | undefined): string {
   return typeof value === "object" ? value.join("\n") : (value ?? "");
 }

@@ -6,26 +6,24 @@ import { discardFile, files } from "./files.ts";
 import { codeOf, crypto, sea } from "./node.ts";
 import { readRegularFile } from "./read.ts";
 
-/** The code of the error if the addon cannot be written anywhere; its sentence: store/connection/storage-failure.ts. */
 const ADDON_NOT_WRITTEN = "ERR_ADDON_NOT_WRITTEN";
 
 export const SQLITE_ASSET = "better_sqlite3.node";
 
 let unpackedPath: string | undefined;
 
-/** The path of the addon, unpacked once: two loaded copies ignore and release each other's locks. */
+/** Unpacked once: two loaded copies ignore and release each other's locks. */
 export function unpackAddon(): string {
   unpackedPath ??= unpack();
   return unpackedPath;
 }
 
 /**
- * Unpacks into a private cache folder. If there is no home folder, or if it is read-only or belongs to another user, as
- * in containers, unpacks into a temporary folder that all commands of this user share; if another user made it, into a
- * folder that this process removes at exit. If no folder can be used, throws the first and the last reason.
+ * Without a private home folder, as in containers, unpacks into a temporary folder that all commands of this
+ * user share; if another user made it, into a folder that this process removes at exit. If no folder can be
+ * used, throws the first and the last reason.
  */
 function unpack(): string {
-  // With this function better-sqlite3 loads an addon from a path: the `require` of an executable knows only Node's modules.
   const { createRequire } = process.getBuiltinModule("node:module");
   Object.assign(globalThis, { __non_webpack_require__: createRequire(process.execPath) });
   const addon = new Uint8Array(sea().getRawAsset(SQLITE_ASSET));
@@ -55,7 +53,7 @@ function ownTemporaryFolder(): string {
   return folder;
 }
 
-/** Caches compiled code in a private folder, so that commands start faster. Without a folder, each start compiles. */
+/** Commands then start faster. Without a private folder, each start compiles. */
 export function keepCompiledCode(): void {
   try {
     const folder = join(cacheFolder(), "compiled");
@@ -63,7 +61,6 @@ export function keepCompiledCode(): void {
     // Node does not check cached code.
     if (isPrivate(folder, "folder")) process.getBuiltinModule("node:module").enableCompileCache(folder);
   } catch (error) {
-    // There is no home folder, or it is read-only or belongs to another user, as in containers.
     if (codeOf(error) === undefined) throw error;
   }
 }
@@ -75,8 +72,8 @@ function cacheFolder(): string {
 }
 
 /**
- * Writes the addon to a folder to which only this user has access, and returns its path. Throws for any other folder.
- * An existing file is kept only if it is private, too, and has the same bytes.
+ * Throws for a folder to which others have access. An existing file is kept only if it is private, too, and
+ * has the same bytes.
  */
 export function keepAddon(folder: string, addon: Uint8Array): string {
   files.makeFolder(folder);
@@ -90,7 +87,6 @@ function hasContent(path: string, content: Uint8Array): boolean {
   return files.size(path) === content.length && readRegularFile(path)?.bytes.equals(content) === true;
 }
 
-/** Whether a path exists, belongs to this user, and is closed to others. */
 function isPrivate(path: string, kind: PathFacts["kind"]): boolean {
   const facts = files.stat(path);
   return facts?.kind === kind && facts.isOwn && facts.openTo === "nobody";

@@ -4,13 +4,11 @@ import type { World } from "../world.ts";
 import { isError } from "../core/outcome.ts";
 
 /**
- * How long to wait for the system's opener, in milliseconds. If the opener finds no browser, it exits with an error
- * within this time; if it is still running, it has become the browser. On Windows the wait is longer, because the
- * opener would end together with this process.
+ * In milliseconds. An opener that finds no browser exits with an error within this time; if it is still
+ * running, it has become the browser. On Windows the opener would end together with this process.
  */
 const OPENER_TIMEOUT_MS = process.platform === "win32" ? 10_000 : 1000;
 
-/** Opens an address with the system's opener, which gets none of our streams, and may outlive this process. */
 export async function openBrowser(url: string): ReturnType<World["openBrowser"]> {
   try {
     const { default: open } = await import("open");
@@ -23,7 +21,6 @@ export async function openBrowser(url: string): ReturnType<World["openBrowser"]>
   }
 }
 
-/** How a process ended: its exit code, or the signal. Resolves when it has ended. */
 async function endingOf(child: ChildProcess): Promise<number | string> {
   if (child.exitCode === null && child.signalCode === null)
     await new Promise((resolve) => child.once("exit", resolve));

@@ -1,5 +1,5 @@
-// A test suite may replace the timers and the Date of its process, and jsdom has its own. So this file takes Node's
-// when the program is loaded, and the other files of the kit's world import them from here.
+// A test suite may replace the timers and the Date of its process, and jsdom has its own. So Node's are taken
+// when the program is loaded.
 import { performance } from "node:perf_hooks";
 import * as timers from "node:timers";
 import type { World } from "../world.ts";
@@ -14,7 +14,6 @@ const MAX_DIFFERENCE_MS = 60_000;
 
 export const now: () => number = isDateReplaced() ? dateOfAnotherRealm().now : Date.now;
 
-/** Whether `Date` is not Node's: its functions are not native, or it does not show the time of this process. */
 function isDateReplaced(): boolean {
   const isNative = [Date, Date.now].every((builtin) => String(builtin).includes(NATIVE_CODE));
   const differenceMs = Date.now() - (performance.timeOrigin + performance.now());
@@ -26,7 +25,6 @@ function dateOfAnotherRealm(): DateConstructor {
   return process.getBuiltinModule("node:vm").runInNewContext("Date") as DateConstructor;
 }
 
-/** The first time that has ten digits in seconds, as times of webhooks have. */
 const FIRST_WEBHOOK_TIME_MS = 1e12;
 
 export function receiversNow(): number {
@@ -42,7 +40,6 @@ export const clock = {
   soon: (run) => void setImmediate(run),
 } satisfies Partial<World>;
 
-/** Sleeps for a time; a negative time, such as the time until a past moment, counts as 0. */
 function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) return resolve();
@@ -56,7 +53,7 @@ function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** A problem with fake timers, which would keep every wait in this process from ending; `next` is its remedy. */
+/** Fake timers would keep every wait in this process from ending; `next` is the remedy. */
 type FakeTimersProblem = { readonly message: string; readonly next: string };
 
 /** Fake timers of vitest, jest and sinon have the property `clock`; fake timers of node:test are bound functions. */

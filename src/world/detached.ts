@@ -4,7 +4,6 @@ import type { DetachedProcess, Starter } from "../world.ts";
 import { childProcess, sea } from "./node.ts";
 import { NO_FOLLOW } from "./read.ts";
 
-/** The variable with the log file of a detached process. A process in which it is set is detached. */
 const DETACHED_LOG = "CHECKOUT_DETACHED_LOG";
 const RELEASE_MESSAGE = "release";
 
@@ -32,7 +31,6 @@ function watchDetached(child: ChildProcess): DetachedProcess {
   });
   const firstMessage = new Promise<string | undefined>((resolve) => {
     child.once("message", (text) => resolve(typeof text === "string" ? text : undefined));
-    // The channel is closed after the last message.
     child.once("disconnect", () => resolve(undefined));
     child.once("error", () => resolve(undefined));
   });
@@ -47,7 +45,7 @@ function watchDetached(child: ChildProcess): DetachedProcess {
   return { firstMessage, end: endText, release: releaseChild, abandon: disconnect };
 }
 
-/** The starter of this process. Removes the variable, so that child processes do not count as detached. */
+/** Removes the variable, so that child processes do not count as detached. */
 export function takeStarter(): Starter | undefined {
   const logFile = process.env[DETACHED_LOG];
   delete process.env[DETACHED_LOG];
@@ -69,7 +67,6 @@ function notify(text: string): Promise<boolean> {
 
 let lastSent: Promise<unknown> = Promise.resolve();
 
-/** Resolves once the messages of this process to its starter have been sent. */
 export function awaitStarterNotice(): Promise<unknown> {
   return lastSent;
 }

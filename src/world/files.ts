@@ -27,7 +27,7 @@ import { codeOf } from "./node.ts";
 import { processStartTime } from "./processes.ts";
 import { readRegularFile, readText } from "./read.ts";
 
-/** The files of this machine. Files written here are readable only by the user. */
+/** Files written here are readable only by the user. */
 export const files: Files = {
   read: readText,
   readBytes: (path, options) => readRegularFile(path, options)?.bytes,
@@ -95,10 +95,8 @@ export const files: Files = {
   readFrom: (path, offset) => readRegularFile(path, { offset }),
 };
 
-/** Matches names of unfinished files, of this module or the store: the final name, the pid and a random suffix. */
 const UNFINISHED_NAME = /\.(\d+)\.new-\w+(?:-journal)?$/;
 
-/** The name of a file until it is complete. */
 export function temporaryName(path: string): string {
   return `${path}.${process.pid}.new-${Math.random().toString(36).slice(2)}`;
 }
@@ -106,7 +104,6 @@ export function temporaryName(path: string): string {
 /** Creates one level at a time: Node's recursive mkdir hides a read-only disk, and never returns below /proc. */
 function makeFolder(path: string): void {
   const parent = dirname(path);
-  // On Windows, the root of a missing drive is its own parent.
   if (parent !== path && !existsSync(parent)) makeFolder(parent);
   try {
     mkdirSync(path, { mode: 0o700 });
@@ -117,7 +114,7 @@ function makeFolder(path: string): void {
 
 type NewFile = { readonly content: string | Uint8Array; readonly options?: WriteOptions | undefined };
 
-/** Writes a file under a temporary name; `name` gives it its final name when it is complete and on disk. */
+/** `name` gives the file its final name when it is complete and on disk. */
 function writeNamed(path: string, file: NewFile, name: (unfinished: string) => void): void {
   const temporaryPath = temporaryName(path);
   try {
@@ -129,7 +126,6 @@ function writeNamed(path: string, file: NewFile, name: (unfinished: string) => v
   if (file.options?.endsWithProcess !== true) flushFolder(dirname(path));
 }
 
-/** Creates a file under its final name; false if it exists already. A crash can leave an incomplete file (decision 62). */
 function createInPlace(path: string, content: string | Uint8Array): boolean {
   let isCreated = false;
   try {
@@ -159,8 +155,8 @@ function writeOpened(file: number, { content, options }: NewFile): void {
 }
 
 /**
- * Removes a file or folder. Returns false on failure instead of throwing, which would hide an earlier error; a later
- * command removes an unfinished file by the pid in its name.
+ * Returns false on failure instead of throwing, which would hide an earlier error; a later command removes an
+ * unfinished file by the pid in its name.
  */
 export function discardFile(path: string): boolean {
   try {
@@ -171,7 +167,7 @@ export function discardFile(path: string): boolean {
   }
 }
 
-/** Makes a file name survive a power failure; Windows and some file systems do not support this. */
+/** The file name then survives a power failure; Windows and some file systems do not support this. */
 function flushFolder(folder: string): void {
   if (process.platform === "win32") return;
   let file: number | undefined;
@@ -185,7 +181,6 @@ function flushFolder(folder: string): void {
   }
 }
 
-/** Makes a file name survive a power failure, without blocking. */
 async function flushFolderLater(folder: string): Promise<void> {
   if (process.platform === "win32") return;
   await flush(folder, "r").catch(throwUnlessUnsupported);
@@ -204,7 +199,6 @@ function throwUnlessUnsupported(error: unknown): void {
   if (!UNSUPPORTED_CODES.has(codeOf(error))) throw error;
 }
 
-/** Error codes of file systems that cannot flush a folder. */
 const UNSUPPORTED_CODES: ReadonlySet<string | undefined> = new Set([
   "EINVAL",
   "ENOTSUP",
@@ -239,7 +233,6 @@ function kindOf(stats: BigIntStats): PathFacts["kind"] {
   return stats.isSymbolicLink() ? "link" : "other";
 }
 
-/** Interval at which a watched file is checked, in milliseconds. */
 const CHECK_INTERVAL_MS = 1000;
 /** Consecutive checks that a file must miss to count as lost, because it may be moved away for a moment. */
 const MAX_MISSES = 2;
@@ -262,7 +255,6 @@ export function onFileLost(path: string, onLost: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-/** The names of common file systems, by their magic numbers in Linux. */
 const FILE_SYSTEMS: Readonly<Record<number, string>> = {
   0xef53: "ext4",
   0x58465342: "xfs",
@@ -290,7 +282,6 @@ function isWritable(path: string): boolean {
     accessSync(path, constants.W_OK);
     return true;
   } catch {
-    // The reason can be the mode, the owner, or a read-only disk.
     return false;
   }
 }

@@ -4,10 +4,10 @@ import { isError } from "../core/outcome.ts";
 import type { FileLock } from "../world.ts";
 import { codeOf } from "./node.ts";
 
-/** How long to wait for a lock, in milliseconds: a command that only checks the lock holds it for a moment. */
+/** A command that only checks the lock holds it for a moment. */
 const LOCK_TIMEOUT_MS = 250;
 
-/** Locks a file through SQLite: Node has no file locks. The system releases the lock, however the process ends. */
+/** The system releases the lock, however the process ends; Node itself has no file locks. */
 export function lockFile(path: string, nativeBinding: string | undefined): FileLock {
   let connection: Database.Database | undefined;
   try {

@@ -24,7 +24,6 @@ export function ownFile(name: string): string | undefined {
   return folder === undefined ? undefined : readText(join(folder, "dist", name));
 }
 
-/** The settings folder of the XDG Base Directory Specification; on Windows, a folder in `APPDATA`. */
 export function settingsFolder(): string | undefined {
   const isWindows = process.platform === "win32";
   const configHome = process.env[isWindows ? "APPDATA" : "XDG_CONFIG_HOME"] ?? "";
@@ -34,13 +33,11 @@ export function settingsFolder(): string | undefined {
   return join(home, isWindows ? join("AppData", "Roaming") : ".config", "hosted-checkout");
 }
 
-/** The home folder of this process's user; undefined if the system does not know one. */
 function homeFolder(): string | undefined {
   try {
     const home = process.getBuiltinModule("node:os").homedir();
     return isAbsolute(home) ? home : undefined;
   } catch {
-    // The system has no entry for the user, as in some containers.
     return undefined;
   }
 }
@@ -58,10 +55,9 @@ export function temporaryPath(): TemporaryFile {
   return { path, remove: () => void discardFile(path) };
 }
 
-/** Matches a position in a file of the program: its path, line and column. */
 const SOURCE_POSITION = /(\/?[^()\s][^()]*\.js):(\d+):(\d+)/;
 
-/** Shows positions of the source files in stack traces. Their source maps are read only when a trace is shown. */
+/** Stack traces then show positions of the source files. A source map is read only when a trace is shown. */
 export function enableSourceMaps(): void {
   Error.prepareStackTrace = (error, sites) =>
     [String(error), ...sites.map(String).map((site) => `    at ${toSource(site)}`)].join("\n");
@@ -76,7 +72,7 @@ function toSource(site: string): string {
   });
 }
 
-/** The source maps by path, kept because a map has megabytes, and each line of a trace needs one. */
+/** A map has megabytes, and each line of a trace needs one. */
 const maps = new Map<string, ReturnType<typeof readMap>>();
 
 function mapAt(path: string): ReturnType<typeof readMap> {
@@ -84,7 +80,6 @@ function mapAt(path: string): ReturnType<typeof readMap> {
   return maps.get(path);
 }
 
-/** Reads a source map, in the executable from an asset; undefined for files without one, such as Node's. */
 function readMap(path: string) {
   const folder = `${process.execPath}/`;
   try {
@@ -94,7 +89,6 @@ function readMap(path: string) {
     const { SourceMap } = process.getBuiltinModule("node:module");
     return new SourceMap(JSON.parse(text));
   } catch {
-    // A trace without its source map is better than none.
     return undefined;
   }
 }

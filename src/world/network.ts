@@ -1,7 +1,7 @@
 import type { OutboundRequest, OutboundResult, World } from "../world.ts";
 import { clearTimeout, clock, setTimeout } from "./clock.ts";
 
-/** The module is kept, because in the bundle each import copies the exports of its module. */
+/** In the bundle, each import copies the exports of its module. */
 let sendModule: Promise<typeof import("../web/send.ts")> | undefined;
 
 export async function send(request: OutboundRequest): Promise<OutboundResult> {
@@ -16,7 +16,6 @@ export async function send(request: OutboundRequest): Promise<OutboundResult> {
   return timeoutResult(request, result);
 }
 
-/** Whether no interface of this machine has an address of 127.0.0.0/8. */
 function lacksIpv4(): boolean {
   const interfaces = Object.values(process.getBuiltinModule("node:os").networkInterfaces());
   return !interfaces.some((addresses = []) => addresses.some(({ address }) => address.startsWith("127.")));
@@ -29,28 +28,25 @@ export async function addressesOf(host: string): Promise<readonly string[]> {
       .promises.lookup(host.replace(/^\[|\]$/g, ""), { all: true });
     return records.map(({ address }) => address);
   } catch {
-    // A name without an address is not an exception: the caller reports it.
     return [];
   }
 }
 
-/** Serves as described at `World.listen`. Without requests, the server returns unused memory to the system. */
 export const listen: World["listen"] = async (makeService, options) => {
   const [{ serveHttp }, { watchForQuiet }] = [
     await import("../web/server/serve.ts"),
     await import("../web/quiet.ts"),
   ];
-  // The timer of the watch for quiet does not keep the program running.
   const after: World["after"] = (milliseconds, run) => void setTimeout(run, milliseconds).unref();
   const watch = { after, monotonic: clock.monotonic, quietMs: QUIET_MS, onQuiet: releaseMemory };
   const makeWatched: typeof makeService = (port, host) => watchForQuiet(makeService(port, host), watch);
   return serveHttp(makeWatched, { ...options, after: clock.after });
 };
 
-/** Time without requests after which a server returns unused memory to the system, in milliseconds. */
+/** After this time without requests, a server returns unused memory to the system. */
 const QUIET_MS = 10_000;
 
-/** Releases memory with V8's `gc`: Node has it only in contexts that were created with this flag (decision 102). */
+/** Node has V8's `gc` only in contexts that were created with this flag (decision 102). */
 function releaseMemory(): void {
   process.getBuiltinModule("node:v8").setFlagsFromString("--expose-gc");
   const collectGarbage = process.getBuiltinModule("node:vm").runInNewContext("gc") as typeof gc;

@@ -15,10 +15,9 @@ import { isError } from "../core/outcome.ts";
 import { awaitStarterNotice } from "./detached.ts";
 import { discardFile, temporaryName } from "./files.ts";
 
-/** Whether a result could not be printed: then the program has failed, whatever exit code the command returned. */
 const lostStreams = { stdout: false };
 
-/** stdout and stderr of this process. `logFile`: the file to which a detached process's stderr goes. */
+/** `logFile`: the file to which a detached process's stderr goes. */
 export function standardOutputs(
   logFile: string | undefined,
 ): Pick<World, "stdout" | "stderr" | "isResultLost"> {
@@ -35,12 +34,11 @@ export function standardOutputs(
   return { stdout, stderr, isResultLost: () => lostStreams.stdout };
 }
 
-/** Maximum time that the program waits at its end until its output is read, in milliseconds. */
 const DRAIN_TIMEOUT_MS = 500;
 
 /**
- * Ends the program when its output has been read, or after half a second. The exit code is 1 if a result could not be
- * printed: a script that reads exit 3 as "not ready" would otherwise trust a missing answer.
+ * Waits at most half a second. The exit code is 1 if a result could not be printed: a script that reads exit
+ * 3 as "not ready" would otherwise trust a missing answer.
  */
 export async function exitProgram(exitCode: number): Promise<void> {
   const streams = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
@@ -51,17 +49,13 @@ export async function exitProgram(exitCode: number): Promise<void> {
 
 type ProcessOutput = NodeJS.WriteStream & { readonly fd: number };
 
-/** Options for output that cannot be written, or whose file is full. */
 type OutputLoss = {
   /** Called for each failed write, except to a pipe whose reader has exited. */
   readonly onFailure?: (error: Error) => void;
-  /** The note to write when writing works again, about a number of dropped lines. Default: none. */
   readonly lossNote?: (lines: number) => string;
-  /** The path of a log file that is rotated when it is full; default: it grows. */
   readonly rotatedPath?: string;
 };
 
-/** An output whose errors never end the process. Files are written directly, because Node closes them after a failure. */
 function outputOf(stream: ProcessOutput, loss: OutputLoss): Writable {
   if (!isFile(stream)) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
@@ -81,7 +75,7 @@ function outputOf(stream: ProcessOutput, loss: OutputLoss): Writable {
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 
-/** Rotates a log by copying and truncating it, because Node itself writes to that file when it crashes. */
+/** Copies and truncates the log, because Node itself writes to that file when it crashes. */
 function rotateLog(fd: number, path: string): void {
   const temporaryPath = temporaryName(path);
   try {
@@ -99,13 +93,11 @@ function rotateLog(fd: number, path: string): void {
     }
     renameSync(temporaryPath, `${path}.1`);
   } catch {
-    // A full disk has no room for an older file, and a growing log would make that worse.
     discardFile(temporaryPath);
   }
   ftruncateSync(fd, 0);
 }
 
-/** Whether a stream is a file, or a device that accepts bytes like a file. */
 function isFile({ fd, isTTY }: ProcessOutput): boolean {
   try {
     const stats = fstatSync(fd);
@@ -116,7 +108,7 @@ function isFile({ fd, isTTY }: ProcessOutput): boolean {
   }
 }
 
-/** Writes to a file. While writes fail, lines are dropped and counted. A truncated line is ended before the next one. */
+/** While writes fail, lines are dropped and counted. A truncated line is ended before the next one. */
 export function fileOutput(write: (bytes: Uint8Array) => number, loss: OutputLoss = {}): Writable {
   let droppedLines = 0;
   let isCut = false;

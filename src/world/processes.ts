@@ -4,10 +4,9 @@ import type { Listener, StopSignal, World } from "../world.ts";
 import { childProcess, codeOf } from "./node.ts";
 import { readText } from "./read.ts";
 
-/** The signals that ask this program to stop; a terminal sends SIGHUP when it is closed. */
 const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-/** The handlers of stop signals. They share a listener, because Node warns of more than ten, and many commands may run. */
+/** All commands share a listener, because Node warns of more than ten. */
 const listeners = new Set<{ readonly stop: (signal: StopSignal) => void }>();
 
 function notifyAll(signal: StopSignal): void {
@@ -25,7 +24,6 @@ export function onStop(stop: (signal: StopSignal) => void): () => void {
 }
 
 export function terminate(pid: number): ReturnType<World["terminate"]> {
-  // On Windows, a signal ends a process immediately.
   if (process.platform === "win32") return "no_signals";
   try {
     process.kill(pid, "SIGTERM");
@@ -44,7 +42,6 @@ export function processStartTime(pid: number): string | undefined {
 
 function linuxProcessStart(pid: number): string | undefined {
   const fields = statFields(pid);
-  // A zombie has ended; its parent has not waited for it yet.
   return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[START_FIELD];
 }
 
@@ -59,14 +56,12 @@ function statFields(pid: number | "self"): readonly string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
-/** Whether the terminal sends its signals to our process group. On Windows, every process of a console receives them. */
 export function isInForeground(): boolean {
   if (process.platform === "win32") return true;
   const group = terminalGroup();
   return group !== undefined && group.own === group.foreground;
 }
 
-/** Our process group and the foreground group of our terminal; undefined without a terminal, and on Windows. */
 export function terminalGroup(): { readonly own: number; readonly foreground: number } | undefined {
   if (process.platform === "win32") return undefined;
   const [ownGroup = Number.NaN, foreground = Number.NaN] =
@@ -93,7 +88,6 @@ export function portOwner(port: number): string | undefined {
   return pid && `${programOf(pid)} (pid ${pid})`;
 }
 
-/** The name of a process's executable file; its `comm` is only the fallback, because Node renames its main thread. */
 function programOf(pid: string): string {
   try {
     return basename(readlinkSync(`/proc/${pid}/exe`)).replace(/ \(deleted\)$/, "");
@@ -109,15 +103,13 @@ function holdsSocket(pid: string, inode: string): boolean {
       (fd) => readlinkSync(`/proc/${pid}/fd/${fd}`) === `socket:[${inode}]`,
     );
   } catch {
-    // The process ended, a descriptor was closed, or the process is another user's.
     return false;
   }
 }
 
-/** Timeout of a program whose output is captured, in milliseconds: lsof waits if a file server cannot be reached. */
 const CAPTURE_TIMEOUT_MS = 5000;
 
-/** The output of a program; undefined if the program is missing, fails, does not end, or prints nothing. */
+/** Undefined if the program is missing, fails, does not end, or prints nothing. */
 export function captureOutput(command: string, args: readonly string[]): string | undefined {
   try {
     return (
@@ -131,7 +123,6 @@ export function captureOutput(command: string, args: readonly string[]): string 
         .trim() || undefined
     );
   } catch {
-    // The command does not exist, or it found nothing.
     return undefined;
   }
 }
@@ -143,8 +134,8 @@ const UNCLOSED_WARNING =
 const openWorlds = new Set<Set<Listener>>();
 
 /**
- * Watches the servers of a guest's world until `stop` is called. A program with nothing else to do is at its end: it
- * gets one warning that `close()` is missing, and then its servers keep it running.
+ * A program with nothing else to do is at its end: it gets one warning that `close()` is missing, and then
+ * its servers keep it running.
  */
 export function watchForUnclosed(): { readonly add: (server: Listener) => void; readonly stop: () => void } {
   const servers = new Set<Listener>();

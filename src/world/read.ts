@@ -15,18 +15,15 @@ import { codeOf } from "./node.ts";
 type ReadPart = ReadOptions & { readonly offset?: number };
 type FileContent = { readonly bytes: Buffer; readonly size: number };
 
-/** The default maximum number of bytes read from a file. */
 const MAX_READ_BYTES = 16 * 1024 * 1024;
 
 /**
- * Reads a file. It must be a regular file, no larger than its reader expects, because other files may be endless
- * (`/dev/zero`) or block (a pipe). A link is followed only if the user named it. Undefined if nothing is at the path.
+ * Other files may be endless (`/dev/zero`) or block (a pipe). A link is followed only if the user named it.
+ * Undefined if nothing is at the path.
  */
 export function readRegularFile(path: string, options: ReadPart = {}): FileContent | undefined {
   const { followsLinks = false } = options;
   try {
-    // Checked before the file is opened, which can have effects on a device, and again afterwards, because the path may
-    // have been replaced.
     requireRegular(path, followsLinks ? statSync(path) : lstatSync(path));
     const file = openSync(path, constants.O_RDONLY | NON_BLOCKING | (followsLinks ? 0 : NO_FOLLOW));
     try {
@@ -42,10 +39,8 @@ export function readRegularFile(path: string, options: ReadPart = {}): FileConte
   }
 }
 
-/** The codes for a file that does not exist, or belonged to a process that has ended. */
 const MISSING_CODES: ReadonlySet<string | undefined> = new Set(["ENOENT", "ENOTDIR", "ESRCH"]);
 
-/** The text of a regular file; undefined if there is none. */
 export function readText(path: string, options?: ReadOptions): string | undefined {
   return readRegularFile(path, options)?.bytes.toString("utf8");
 }
@@ -62,7 +57,7 @@ function nounOf(stats: Stats): string {
   return stats.isSocket() ? "a socket" : "a device";
 }
 
-/** Reads a file to its end, because files of /proc have no size, and a log may grow meanwhile. */
+/** Files of /proc have no size, and a log may grow meanwhile. */
 function readUpTo(
   file: number,
   path: string,
@@ -83,10 +78,9 @@ function readUpTo(
   }
 }
 
-/** Number of bytes by which a buffer is larger than the file, so that reading its end needs no second buffer. */
+/** The buffer is larger than the file by this, so that reading its end needs no second buffer. */
 const READ_AHEAD_BYTES = 4096;
 
-/** The flags for opening files; Windows does not have the two below. */
 const FLAGS = constants as Readonly<Record<string, number | undefined>>;
 export const NO_FOLLOW = FLAGS["O_NOFOLLOW"] ?? 0;
 /** Prevents blocking when a pipe without a writer is opened. */

@@ -10,13 +10,11 @@ import { standardOutputs } from "./output.ts";
 import { onStop, portOwner, processStartTime, terminate, watchForUnclosed } from "./processes.ts";
 import { randomness } from "./random.ts";
 
-/** The world of a command. Files that it writes are readable only by the user. */
 export function realWorld(): World {
   // Set before any file is opened, because SQLite creates its files with the umask.
   const usersMask = process.umask(0o077);
   if (sea().isSea()) keepCompiledCode();
   const starter = takeStarter();
-  // The exit code if the program ends before its command has returned.
   process.exitCode = 1;
   return {
     argv: process.argv.slice(2),
@@ -63,8 +61,8 @@ function sqliteAddon(): string | undefined {
 }
 
 /**
- * The real world for a sandbox within a user's program (decision 97), whose umask, streams, signals and exit code stay
- * unchanged. `end` ends every timer, wait and request of this world, so that nothing keeps the program alive.
+ * For a sandbox within a user's program (decision 97), whose umask, streams, signals and exit code stay
+ * unchanged. `end` ends every timer, wait and request, so that nothing keeps the program alive.
  */
 export function guestWorld(): { readonly world: GuestWorld; readonly end: () => void } {
   const timers = new Set<NodeJS.Timeout>();
@@ -116,10 +114,9 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
   return { world, end };
 }
 
-/** Minimum delay, in milliseconds, of a timer that does not keep the program running: no call waits that long. */
+/** A timer with at least this delay does not keep the program running: no call waits that long. */
 const LATER_WORK_MS = 1000;
 
-/** File locks and the host name. The lock module is loaded at its first use. `addon`: the path of the SQLite addon. */
 function createLocks(addon: () => string | undefined) {
   return {
     lockFile: async (path) => (await import("./lock.ts")).lockFile(path, addon()),

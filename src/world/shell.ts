@@ -5,12 +5,10 @@ import { childProcess, codeOf } from "./node.ts";
 import { clearTimeout, setTimeout } from "./clock.ts";
 import { captureOutput, isInForeground, onStop, terminalGroup } from "./processes.ts";
 
-/** Maximum time that the outputs of an ended command may stay open, in milliseconds. */
 const OUTPUT_GRACE_MS = 500;
-/** Time that a command gets when it is asked to end, in milliseconds; then it is killed, as container runtimes do. */
 const STOP_GRACE_MS = 10_000;
 
-/** Runs a user's command line in a process group of its own, so that its child processes can be ended with it. */
+/** The command has a process group of its own, so that its child processes can be ended with it. */
 export function runInShell(command: ShellCommand, usersMask: number): Promise<ShellResult> {
   const { timeoutMs, maxOutputBytes, onOutput, signal } = command;
   const child = spawnShell(command, usersMask);
@@ -59,8 +57,8 @@ export function runInShell(command: ShellCommand, usersMask: number): Promise<Sh
 }
 
 /**
- * Runs the command line in its first argument, and kills its whole process group when descriptor 3 is closed, which
- * also happens when we are killed. The watcher is not a child process of the command, and holds none of its outputs.
+ * Kills the whole process group when descriptor 3 is closed, which also happens when we are killed. The
+ * watcher is not a child process of the command, and holds none of its outputs.
  */
 const WATCHED_SHELL = `(({ read -r _ <&3; kill -9 -$$; } >/dev/null 2>&1 &) &)
 exec 3<&- /bin/sh -c "$1"`;
@@ -78,7 +76,6 @@ function spawnShell({ commandLine, env }: ShellCommand, usersMask: number) {
   );
 }
 
-/** Keeps the last bytes of a stream; the returned function returns them as text. */
 function keepTail(stream: NodeJS.ReadableStream, maxBytes: number): () => string {
   let keptBytes = Buffer.alloc(0);
   stream.on("data", (chunk: Buffer) => (keptBytes = Buffer.concat([keptBytes, chunk]).subarray(-maxBytes)));
@@ -99,12 +96,11 @@ function signalTree({ pid }: ChildProcess, name: "SIGTERM" | "SIGKILL"): void {
   try {
     process.kill(-pid, name);
   } catch (error) {
-    // The process has ended already; macOS reports EPERM if only zombies are left.
     if (codeOf(error) !== "ESRCH" && codeOf(error) !== "EPERM") throw error;
   }
 }
 
-/** Runs a user's program in our process group, so that the terminal treats it as it treats us. */
+/** The program is in our process group, so that the terminal treats it as it treats us. */
 export async function runProgram(
   { program, args, env }: ProgramCall,
   usersMask: number,
@@ -129,7 +125,6 @@ export async function runProgram(
       spawned.once("exit", (exitCode, signal) => resolve(endOf(exitCode, signal)));
     });
   } catch (error) {
-    // Node throws for some programs that it cannot start, for example if the name has a NUL.
     return startFailure(error);
   } finally {
     stopForwarding();
@@ -147,7 +142,6 @@ function startFailure(error: unknown): ProgramResult {
   return { ending, message: isError(error) ? error.message : String(error) };
 }
 
-/** Runs `spawn` with the user's umask, so that files which the user's program creates have the usual mode. */
 function withMask<Value>(usersMask: number, spawn: () => Value): Value {
   const ownMask = process.umask(usersMask);
   try {
@@ -157,7 +151,7 @@ function withMask<Value>(usersMask: number, spawn: () => Value): Value {
   }
 }
 
-/** Removes the variables with control and admin tokens or their files: a user's program must not receive them. */
+/** A user's program must not receive control and admin tokens, or the names of their files. */
 function removeTokens(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isToken = /^CHECKOUT_(SANDBOX_)?(CONTROL|ADMIN)_TOKEN(_FILE)?$/;
   return Object.fromEntries(Object.entries(env).filter(([name]) => !isToken.test(name)));

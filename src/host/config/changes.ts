@@ -8,7 +8,6 @@ import {
 import { printable } from "../../core/text.ts";
 import type { ChangeEntry } from "../../core/config/shapes.ts";
 
-/** The numbers of added, changed and removed items in one line; empty if nothing changes. */
 export function summarizeChanges(changes: readonly Pick<ChangeEntry, "action">[]): string {
   const words = { add: "added", change: "changed", remove: "removed" } as const;
   return (["add", "change", "remove"] as const)
@@ -18,7 +17,6 @@ export function summarizeChanges(changes: readonly Pick<ChangeEntry, "action">[]
     .join(", ");
 }
 
-/** The effect of each setting that opens a sandbox to others, or lets it send to other hosts. */
 const EXPOSING_SETTINGS = {
   listen: (value) => `the sandbox listens on ${value}`,
   allowHosts: (value) => `v1 and the pages answer as ${value}`,
@@ -28,7 +26,6 @@ const EXPOSING_SETTINGS = {
   portalUrl: (value) => `browsers reach the portal at ${value}`,
 } satisfies { readonly [Name in SettingName]?: (value: string) => string };
 
-/** A line for each value of an exposing setting that no option overrides, and for each new endpoint. */
 export function exposureLines(
   settings: SandboxSettings,
   options: SettingOptions,

@@ -5,7 +5,6 @@ import type { World } from "../../world.ts";
 import { usageFailure, type HostFailure } from "../failure.ts";
 import { readNamedText } from "../named-file.ts";
 
-/** Reads the dialect in a file, which `calibrate --write-dialect` or a person wrote. */
 export async function readDialectFile(
   world: Pick<World, "cwd" | "files">,
   file: string,
@@ -19,7 +18,6 @@ export async function readDialectFile(
 
 const FIX_HINT = "name a file that checkout calibrate --write-dialect wrote, or correct it";
 
-/** The dialect of new stores: from the file of the setting `like`, otherwise from the configuration. */
 export async function readStartDialect(
   world: Pick<World, "cwd" | "files">,
   { like, dialect }: { readonly like?: string | undefined; readonly dialect?: Dialect | undefined },

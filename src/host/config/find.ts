@@ -6,7 +6,6 @@ import { stateFailure, usageFailure, type HostFailure } from "../failure.ts";
 
 export type ConfigOptions = { readonly config?: string; readonly trustFolder?: boolean };
 
-/** The path of the nearest `checkout.config.json`, in this folder or a parent; undefined if there is none. */
 export function findNearestConfig({ cwd, files }: Pick<World, "cwd" | "files">): string | undefined {
   for (let folder = cwd; ; folder = dirname(folder)) {
     const candidate = join(folder, CONFIG_FILE);
@@ -17,7 +16,6 @@ export function findNearestConfig({ cwd, files }: Pick<World, "cwd" | "files">):
 
 export const CONFIG_VARIABLE = "CHECKOUT_SANDBOX_CONFIG";
 
-/** The path of the configuration for a command whose options name none, and the source of that path. */
 export function locateConfig(world: Pick<World, "cwd" | "files" | "env">): {
   readonly value: string | null;
   readonly source: string;
@@ -56,7 +54,6 @@ export function findConfig(
   });
 }
 
-/** Whether this user owns a file; for a link, whether this user owns the link. */
 function isOwn({ files }: Pick<World, "files">, path: string): boolean {
   const fileFacts = files.stat(path);
   return fileFacts === undefined || fileFacts.isOwn;

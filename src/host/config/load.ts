@@ -12,12 +12,10 @@ import { usageFailure, type HostFailure } from "../failure.ts";
 
 export type LoadedConfig = ReturnType<typeof createLoadedConfig>;
 
-/** Maximum size of a configuration file, in bytes; the sandbox accepts no larger file either. */
 const MAX_CONFIG_BYTES = 2 * 1024 * 1024;
-/** Maximum number of faults listed in addition to the first. */
 const MAX_FURTHER_FAULTS = 9;
 
-/** Loads the configuration of a command; undefined if there is none. A refusal lists the faults with their positions. */
+/** Undefined if there is no configuration. A refusal lists the faults with their positions. */
 export async function loadConfig(
   world: Pick<World, "cwd" | "files" | "env">,
   options: ConfigOptions,
@@ -34,7 +32,6 @@ export async function loadConfig(
   return loadConfigText(world, path, text.value);
 }
 
-/** Parses the text of a configuration; `path` is its file, or its name in messages. */
 export async function loadConfigText(
   world: Pick<World, "cwd" | "files" | "env">,
   path: string,
@@ -54,13 +51,11 @@ function createLoadedConfig(
   { config, locate }: ParsedConfig,
 ) {
   const name = shortPath(world, path);
-  /** Makes the failure for a fault of a field, with the field's position in the file. */
   const failureOfField = (fault: FieldFault): HostFailure => faultsFailure(name, [locate(fault)]);
   return {
     path,
     config,
     failureOfField,
-    /** The stores, with secrets from the environment and certificates from files; refuses if one cannot be read. */
     stores: async (): Promise<Outcome<readonly RequestedStore[], HostFailure>> => {
       const { resolveStores } = await import("../../core/config/secrets.ts");
       const { readCertificates } = await import("../trusted-certificates.ts");
@@ -70,7 +65,6 @@ function createLoadedConfig(
       });
       return result.ok ? result : { ok: false, refusal: faultsFailure(name, result.refusal.map(locate)) };
     },
-    /** Makes the failure for a refusal of the sandbox, with the position of the refused field if it names one. */
     failureOf: ({ code, message, path: field }: Refusal): HostFailure => {
       if (field !== undefined) return { ...failureOfField({ path: field, message }), kind: "failed", code };
       return { kind: "failed", code, message, next: `correct ${name}` };
@@ -78,7 +72,6 @@ function createLoadedConfig(
   };
 }
 
-/** A failure with the first fault as its message; the other faults are listed below. */
 function faultsFailure(file: string, faults: readonly ConfigFault[]): HostFailure {
   const [firstFault, ...otherFaults] = faults;
   if (firstFault === undefined) throw new Error("a refusal of a configuration names a fault");

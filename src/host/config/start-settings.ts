@@ -15,9 +15,8 @@ import { atPath } from "../../core/config/field.ts";
 type LoadedContext = { readonly world: Pick<World, "cwd">; readonly printer: MessageOutput };
 
 /**
- * The settings for starting a sandbox, with the stores of the configuration. A flag overrides its variable, the
- * variable the configuration, and the configuration the default. Checks that need no sandbox are made here, before
- * anything is created.
+ * A flag overrides its variable, the variable the configuration, and the configuration the default. Checks
+ * that need no sandbox are made here, before anything is created.
  */
 export async function settingsWithConfig<Options extends ServeOptions & ConfigOptions>(
   context: LoadedContext & { readonly world: Pick<World, "cwd" | "files" | "env"> },
@@ -52,7 +51,6 @@ export async function settingsWithLoadedConfig<Options extends ServeOptions>(
   return accept({ ...settings, setup: { stores: result.value, failureOf, onApplied: noteChanges } });
 }
 
-/** Refuses endpoints that this sandbox would never send to. */
 function checkEndpointTargets(
   { config, failureOfField }: LoadedConfig,
   { allowTarget: allowedHosts = [], port: ownPort = DEFAULT_PORT }: ServeOptions,

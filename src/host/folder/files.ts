@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { SNAPSHOTS_FOLDER } from "../../core/snapshot/snapshot.ts";
 
-/** The Worker of a hosted service: a file of this program, which is copied next to the configuration of its runtime. */
 export const WORKER_FILE = "hosted-worker.mjs";
 
 const FILES = {
@@ -23,12 +22,11 @@ const FILES = {
   workerdConfig: "workerd.capnp",
 } as const;
 
-/** The name of the file that excludes a state folder from all commits. */
 export const IGNORE_FILE = ".gitignore";
 
 export const IGNORE_ALL = "*\n";
 
-/** Names of files that systems create. `.cache` is in a folder that is also a home folder, as in the container image. */
+/** `.cache` is in a folder that is also a home folder, as in the container image. */
 const SYSTEM_FILES =
   /^(\.cache|\.DS_Store|\._.*|\.localized|\.directory|lost\+found|Thumbs\.db|desktop\.ini)$/i;
 
@@ -36,7 +34,7 @@ export function stateFile(folder: string, file: keyof typeof FILES): string {
   return join(folder, FILES[file]);
 }
 
-/** The program that uses a file name. Our names with a suffix after `-` or `.`, such as SQLite's, are ours too. */
+/** Our names with a suffix after `-` or `.`, such as SQLite's, are ours too. */
 export function ownerOfName(name: string): "checkout" | "system" | "other" {
   if (SYSTEM_FILES.test(name)) return "system";
   const isOwnFile = [IGNORE_FILE, ...Object.values(FILES)].some(
@@ -45,7 +43,6 @@ export function ownerOfName(name: string): "checkout" | "system" | "other" {
   return isOwnFile ? "checkout" : "other";
 }
 
-/** Matches a name of unfinished work of a process, such as the folder of an unfinished database. */
 const UNFINISHED_NAME = /\.\d+\.new-\w+(?:-journal)?$/;
 
 export function isOwnFolder(name: string): boolean {

@@ -1,5 +1,3 @@
-// Holds a state folder for this process: by a lock, which ends with the process, in any PID namespace; and by `run.json`,
-// which tells other processes how to reach this one.
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { parseRunRecord, type RunRecord } from "../../core/state-files.ts";
 import { printable } from "../../core/text.ts";
@@ -13,14 +11,13 @@ type HoldWorld = Pick<World, "files" | "pid" | "processStartTime" | "lockFile" |
 
 type Hold = { readonly run: RunRecord; readonly release: () => void };
 
-/** Holds a folder until `release` is called; refuses if another process holds it. */
 export async function holdFolder(
   world: HoldWorld,
   folder: string,
   runFields: Pick<RunRecord, "control_token" | "is_guest">,
 ): Promise<Outcome<Hold, HostFailure>> {
   const path = stateFile(folder, "lock");
-  // Created here, because SQLite would create it with the umask of the process.
+  // SQLite would create the file with the umask of the process.
   world.files.createNew(path, "", { endsWithProcess: true });
   const lock = (await world.lockFile?.(path)) ?? { state: "unsupported" };
   if (lock.state === "held") return refuseHeld(world, folder);
@@ -45,7 +42,6 @@ export async function holdFolder(
   return accept({ run, release: releaseHold });
 }
 
-/** Describes the process that holds a folder and cannot be seen from here; undefined if there is none. */
 export async function findHiddenHolder(
   world: Pick<World, "files" | "processStartTime" | "isFileLocked">,
   folder: string,
@@ -55,7 +51,10 @@ export async function findHiddenHolder(
   return (await world.isFileLocked?.(stateFile(folder, "lock"))) === true ? hiddenProcess(run) : undefined;
 }
 
-/** The record in `run.json`, if no process that runs here owns the file: its process may run in another PID namespace. */
+/**
+ * Undefined if a process that runs here owns the file. Otherwise its process may run in another PID
+ * namespace.
+ */
 function hiddenRun(world: Pick<World, "files" | "processStartTime">, folder: string): RunRecord | undefined {
   const run = parseRunRecord(world.files.read(stateFile(folder, "run")) ?? "");
   if (run === undefined || isRunningOwner(world, run, world.files.stat(folder)?.id)) return undefined;

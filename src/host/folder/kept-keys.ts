@@ -5,7 +5,7 @@ import { readCredentials, writeCredentials } from "./state-folder.ts";
 
 type Stores = Credentials["stores"];
 
-/** Writes keys to `credentials.json`, if there is a folder. `ready` is false until `sandbox.db` contains the first store. */
+/** `ready` is false until `sandbox.db` contains the first store. */
 export function createKeyWriter(
   world: Pick<World, "files" | "soon">,
   folder: string | undefined,
@@ -34,7 +34,7 @@ export function createKeyWriter(
   };
 }
 
-/** Combines several keys into one write, because flushing a file takes longer than creating a store. */
+/** Several keys are one write, because flushing a file takes longer than creating a store. */
 function batchWrites(
   { soon }: Pick<World, "soon">,
   write: (addedStores: Stores) => void,

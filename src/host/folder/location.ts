@@ -1,15 +1,12 @@
-// Where a command looks for its state folder. A separate file, so that `--version` does not load state-folder.ts.
 import { dirname, join, resolve } from "node:path";
 import { CONFIG_FILE } from "../../core/config/file-name.ts";
 import type { World } from "../../world.ts";
 
-/** The name of a project's state folder (decision 54). */
 export const FOLDER_NAME = ".checkout";
 
 /**
- * The path of the state folder: the named folder, otherwise the nearest `.checkout` here or in a parent folder,
- * otherwise a new `.checkout` here. The search ends at a folder with a configuration, because a state folder above it
- * belongs to another project; a new state folder is then created next to the configuration.
+ * The search ends at a folder with a configuration, because a state folder above it belongs to another
+ * project; a new state folder is then created next to the configuration.
  */
 export function locateStateFolder(world: Pick<World, "cwd" | "files">, namedFolder?: string): string {
   if (namedFolder !== undefined) return resolve(world.cwd, namedFolder);

@@ -2,7 +2,7 @@ import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { HostFailure } from "../failure.ts";
 
-/** `failure` resolves within seconds after one of the files is lost (decision 63); it names the `startCommand`. */
+/** `failure` resolves within seconds after one of the files is lost (decision 63). */
 export function watchForLoss(
   world: Pick<World, "onFileLost">,
   paths: readonly string[],

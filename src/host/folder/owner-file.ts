@@ -1,12 +1,12 @@
 import { parseRunRecord, parseRunOwner } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 
-/** A process, with its start time because process ids are reused, and the folder of the file, which may be a copy. */
+/** Process ids are reused, and a folder may be a copy. */
 type Owner = { readonly pid: number; readonly started: string; readonly folder?: string | undefined };
 
 /**
- * Claims a file that names its owner: creates it, or replaces it if no running process owns it. Returns the running
- * owner, or undefined once the file is claimed. The folder's lock prevents concurrent claims, if files can be locked.
+ * Returns the running owner, or undefined once the file is claimed. The folder's lock prevents concurrent
+ * claims, if files can be locked.
  */
 export function claimFile(
   { files, ...world }: Pick<World, "files" | "processStartTime">,
@@ -22,7 +22,6 @@ export function claimFile(
   return undefined;
 }
 
-/** Whether the owner named in a file is running, and the file, if it names its folder, is not a copy in another one. */
 export function isRunningOwner(
   { processStartTime }: Pick<World, "processStartTime">,
   { pid, started, folder }: Owner,

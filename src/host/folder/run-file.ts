@@ -5,7 +5,7 @@ import { stateFile } from "./files.ts";
 import * as state from "./state-folder.ts";
 import type { HeldFolder, Host } from "../hosting.ts";
 
-/** `renew` writes the file again after a reset or restore; a failure is only reported, because that work is complete. */
+/** A failure of `renew` is only reported, because the reset or restore is complete. */
 export function createRunFile(
   { world, version }: Pick<Host, "world" | "version">,
   heldFolder: HeldFolder,

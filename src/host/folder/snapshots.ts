@@ -5,15 +5,13 @@ import type { World } from "../../world.ts";
 import { stateFile } from "./files.ts";
 
 export type SnapshotFiles = SnapshotStorage & {
-  /** Renames a snapshot, and like `write` replaces an existing one. */
   readonly rename: (from: string, to: string) => void;
 };
 
-/** The snapshots of a folder: files that only the owner can read. Their folder is created with the first snapshot. */
+/** Only the owner can read the files. Their folder is created with the first snapshot. */
 export function snapshotsIn({ files }: Pick<World, "files">, folder: string): SnapshotFiles {
   const path = stateFile(folder, "snapshots");
   const fileOf = (name: string): string => join(path, snapshotFileName(name));
-  // A folder, link or pipe with such a name is not a snapshot, and opening a pipe would block for ever.
   const isFile = (file: string): boolean => files.stat(file)?.kind === "file";
   const prepare = (): void => {
     files.makeFolder(path);

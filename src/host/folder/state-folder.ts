@@ -23,18 +23,15 @@ import { stateFailure, usageFailure, type HostFailure } from "../failure.ts";
 
 type FolderOptions = TrustOptions & { readonly dir?: string };
 
-/** A path for display: relative if it is below the current folder. */
 export function shortPath({ cwd }: Pick<World, "cwd">, path: string): string {
   return path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
 }
 
-/** A hint, for a folder that the user named, that its subfolder is the state folder; empty if there is none. */
 export function stateFolderHint({ files }: Pick<World, "files">, folder: string): string {
   const innerFolder = join(folder, FOLDER_NAME);
   return files.exists(innerFolder) ? `; the state folder is ${innerFolder}: name this path with --dir` : "";
 }
 
-/** The state folder of a command, which may not exist yet. Refuses a folder that `checkFolderTrust` refuses. */
 export function findStateFolder(
   world: Pick<World, "cwd" | "files">,
   options: FolderOptions,
@@ -43,7 +40,6 @@ export function findStateFolder(
   return mapValue(checkFolderTrust(world, folder, options), () => folder);
 }
 
-/** Creates a state folder that git ignores. Refuses a folder that `checkFolderTrust` or `checkContents` refuses. */
 export function makeStateFolder(
   world: Pick<World, "files">,
   folder: string,
@@ -64,7 +60,6 @@ export function makeStateFolder(
   return mapValue(trust.value === "used" ? trust : checkFolderTrust(world, folder, options), () => undefined);
 }
 
-/** Reads `credentials.json`: the stores' API keys, which the sandbox shows once. Undefined if there is no such file. */
 export const readCredentials = readerOf("credentials", parseCredentials);
 
 export function writeCredentials(
@@ -75,15 +70,14 @@ export function writeCredentials(
   world.files.write(stateFile(folder, "credentials"), `${JSON.stringify(credentials, null, 2)}\n`);
 }
 
-/** The folder's default store, set by `checkout stores use`; undefined if none is set. */
 export const readChosenStore = readerOf("store", (text) => parseChosenStore(text)?.store_id);
 
-/** Writes a separate file: the sandbox writes credentials.json, and a second writer could lose a key. */
+/** A separate file: the sandbox writes credentials.json, and a second writer could lose a key. */
 export function writeChosenStore(world: Pick<World, "files">, folder: string, storeId: string): void {
   world.files.write(stateFile(folder, "store"), `${JSON.stringify({ store_id: storeId }, null, 2)}\n`);
 }
 
-/** Removes a store's key, and the folder's default store if it is this store. Unreadable files are left unchanged. */
+/** Also removes the folder's default store if it is this store. Unreadable files are left unchanged. */
 export function dropStore(world: Pick<World, "files">, folder: string, storeId: string): void {
   const chosenStore = readChosenStore(world, folder);
   if (chosenStore.ok && chosenStore.value === storeId) world.files.remove(stateFile(folder, "store"));
@@ -106,7 +100,7 @@ export function requireStoreInFolder(
   return stateFailure({ code: "state_file_missing", message, next });
 }
 
-/** Reads the master key, which is never in the database (decision 16). Generates a missing key for an empty database. */
+/** The key is never in the database (decision 16). Generates a missing key for an empty database. */
 export function readOrCreateMasterKey(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,
@@ -122,7 +116,6 @@ export function readOrCreateMasterKey(
   return refuseContent(path, "64 hexadecimal digits");
 }
 
-/** The command that serves the folder, if it is not `sandbox start`; otherwise undefined. */
 export function hostedCommand({ files }: Pick<World, "files">, folder: string): string | undefined {
   return files.exists(stateFile(folder, "objects")) ? "checkout hosted dev" : undefined;
 }
@@ -144,10 +137,9 @@ export function requireDatabase(world: Pick<World, "files">, folder: string): Ou
   return refuseMissing(path, `${laterFile}, which belongs to it, exists`);
 }
 
-/** Reads the admin token in `admin.json`; undefined if there is no such file. */
 export const readAdminToken = readerOf("admin", (text) => parseAdmin(text)?.admin_token);
 
-/** Reads the folder's admin token, which restarts keep. On first use it is taken from the environment, or generated. */
+/** Restarts keep the token. On first use it is taken from the environment, or generated. */
 export function readOrCreateAdminToken(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,
@@ -161,7 +153,7 @@ export function readOrCreateAdminToken(
   return keptToken.value === undefined ? refuseContent(path, STATE_DATA) : accept(keptToken.value);
 }
 
-/** Writes a missing file, which gets its name when it is complete, even on file systems without links (decision 62). */
+/** The file gets its name when it is complete, even on file systems without links (decision 62). */
 function writeIfMissing({ files }: Pick<World, "files">, path: string, content: string): void {
   if (files.stat(path) === undefined) files.write(path, content);
 }
@@ -170,7 +162,6 @@ export function newToken({ randomBytes }: Pick<World, "randomBytes">, role: Cont
   return TOKEN_PREFIXES[role] + Buffer.from(randomBytes(CONTROL_TOKEN_BYTES)).toString("base64url");
 }
 
-/** The run.json of the folder's running process; undefined if none runs. Refuses another version's running process. */
 export function findRunRecord(
   world: Pick<World, "files" | "processStartTime">,
   folder: string,
@@ -193,7 +184,6 @@ function idOf({ files }: Pick<World, "files">, folder: string): string {
   return files.stat(folder)?.id ?? "";
 }
 
-/** Claims a folder by writing its run.json. The database stays correct without this claim. */
 export function claimFolder(
   world: Pick<World, "files" | "pid" | "processStartTime">,
   folder: string,
@@ -207,7 +197,6 @@ export function claimFolder(
   return owner === undefined ? accept(run) : refuseServed(world, folder, owner.pid);
 }
 
-/** The refusal for a folder that another process holds; its pid is unknown until it has written run.json. */
 export function refuseServed(
   { files }: Pick<World, "files">,
   folder: string,
@@ -226,18 +215,15 @@ export function refuseServed(
   });
 }
 
-/** The base URL of a running sandbox, always on this machine, whatever run.json says; undefined without a port. */
 export function baseUrlOf({ port }: RunRecord): string | undefined {
   return port === null ? undefined : `${localOrigin(port)}/v1`;
 }
 
-/** Writes run.json, which tells other processes how to reach this one. */
 export function writeRunRecord(world: Pick<World, "files">, folder: string, run: RunRecord): void {
   const text = `${JSON.stringify(run, null, 2)}\n`;
   world.files.write(stateFile(folder, "run"), text, { endsWithProcess: true });
 }
 
-/** Releases the folder, unless another process has claimed it meanwhile. */
 export function releaseFolder(world: Pick<World, "files">, folder: string, ownRun: RunRecord): void {
   const path = stateFile(folder, "run");
   const run = parseRunRecord(world.files.read(path) ?? "");
@@ -245,7 +231,6 @@ export function releaseFolder(world: Pick<World, "files">, folder: string, ownRu
     world.files.remove(path);
 }
 
-/** Makes a reader of a folder's file; undefined if it is missing. Refuses invalid content, even an empty file. */
 function readerOf<Value>(name: Parameters<typeof stateFile>[1], parse: (text: string) => Value | undefined) {
   return (world: Pick<World, "files">, folder: string): Outcome<Value | undefined, HostFailure> => {
     const path = stateFile(folder, name);

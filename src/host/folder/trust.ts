@@ -1,6 +1,3 @@
-// Decides whether a state folder is trusted, and gives the reason if not. Checks for missing files are in
-// host/folder/state-folder.ts; checks of the database in store/connection/database.ts, of its log in
-// store/connection/opening.ts.
 import { join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { quote } from "../../core/shell/quote.ts";
@@ -8,16 +5,15 @@ import type { PathFacts, World } from "../../world.ts";
 import { IGNORE_ALL, IGNORE_FILE, isOwnFolder, ownerOfName } from "./files.ts";
 import { stateFailure, type HostFailure } from "../failure.ts";
 
-/** Options of the folder check; `trustFolder` accepts any owner and mode. */
 export type TrustOptions = { readonly trustFolder?: boolean };
 
-/** A file name that only development versions, before 0.1.0, used. */
+/** Only development versions, before 0.1.0, used this name. */
 const DEVELOPMENT_FILE = "administrator.json";
 
 /**
- * Refuses a folder that another user could have filled (decision 70), because its content determines where keys and
- * events are sent. The folder and our files in it must not be links. They must belong to this user and must not be
- * accessible to others, except `.gitignore`, or with `trustFolder`. Other programs' files are ignored.
+ * The content of the folder determines where keys and events are sent, so another user must not have filled
+ * it (decision 70). The folder and our files in it must not be links. They must belong to this user and must
+ * not be accessible to others, except `.gitignore`, or with `trustFolder`.
  */
 export function checkFolderTrust(
   { files }: Pick<World, "files">,
@@ -46,7 +42,7 @@ export function checkFolderTrust(
   return accept(isVacant ? "vacant" : "used");
 }
 
-/** Refuses a folder that contains other files, so that `--dir .` does not turn a project into a state folder. */
+/** `--dir .` must not turn a project into a state folder. */
 export function checkContents({ files }: Pick<World, "files">, folder: string): Outcome<void, HostFailure> {
   const names = files.list(folder);
   if (names.includes(DEVELOPMENT_FILE)) return refuseDevelopmentFolder(folder);
@@ -56,7 +52,6 @@ export function checkContents({ files }: Pick<World, "files">, folder: string): 
   return refuseFolder(`${folder} contains other files, such as ${join(folder, otherName)}`);
 }
 
-/** Why a path is not a file or folder that this user owns, whoever else has access; undefined if it is, or is missing. */
 export function ownerFault(files: World["files"], path: string, kind: "file" | "folder"): string | undefined {
   const fileFacts = files.stat(path);
   if (fileFacts === undefined) return undefined;
@@ -64,7 +59,6 @@ export function ownerFault(files: World["files"], path: string, kind: "file" | "
   return fileFacts.isOwn ? undefined : EXPOSURE_TEXTS.foreign;
 }
 
-/** Why a path is not a file or folder to which only this user has access; undefined if it is, or is missing. */
 export function trustFault(
   { files }: Pick<World, "files">,
   path: string,
@@ -84,7 +78,6 @@ const NOUNS: Readonly<Record<PathFacts["kind"], string>> = {
   other: "neither a file nor a folder",
 };
 
-/** Descriptions of a path to which other users have access. */
 const EXPOSURE_TEXTS = {
   foreign: "belongs to another user",
   writable: "can be written by other users",

@@ -7,7 +7,6 @@ import { SERVER_LIMITS } from "./limits.ts";
 import { readBody, requestOf } from "./requests.ts";
 import { sendStream } from "./stream.ts";
 
-/** Answers a request that was not read completely, and closes its connection. */
 export type RefuseUnread = (incoming: IncomingMessage, refusal: HttpResponse) => Promise<void>;
 
 type AnswerOptions = {
@@ -16,7 +15,6 @@ type AnswerOptions = {
   readonly idleConnections: IdleConnections;
 };
 
-/** Reads the rest of a request, passes it to the service, and sends the answer. */
 export async function answerRequest(
   service: Service,
   entry: PendingRequest,
@@ -58,7 +56,6 @@ async function send(
     return;
   }
   response.writeHead(status, headers);
-  // The head is sent immediately, so that the client gets it before the first bytes of the body.
   response.flushHeaders();
   if (incoming.method === "HEAD") response.end();
   await sendStream(body, { response, socket: incoming.socket, silenceMs });

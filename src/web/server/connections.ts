@@ -4,7 +4,6 @@ import { isLoopbackAddress } from "../../core/network/address.ts";
 import type { ServerLimits } from "../../world.ts";
 import { SERVER_LIMITS } from "./limits.ts";
 
-/** A request whose answer has not been sent completely. */
 export type PendingRequest = {
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
@@ -13,19 +12,17 @@ export type PendingRequest = {
   isLast: boolean;
 };
 
-/** The unanswered requests of one connection. `waitingRequests`: the requests that were not started. */
 export type RequestQueue = {
   readonly pendingRequests: Set<PendingRequest>;
   readonly waitingRequests: PendingRequest[];
 };
 
-/** Tracks the connections that can be closed to make room for a new one. */
 export type IdleConnections = ReturnType<typeof createIdleConnections>;
 
 /**
- * Limits the number of connections. A connection above the limit closes the oldest connection on which no request has
- * finished its headers, otherwise the longest idle connection, otherwise the oldest connection with an incomplete body;
- * if all are busy, the new connection is closed (decision 58).
+ * A connection above the limit closes the oldest connection on which no request has finished its headers,
+ * otherwise the longest idle one, otherwise the oldest with an incomplete body; if all are busy, it is closed
+ * itself (decision 58).
  */
 export function createIdleConnections(sockets: Set<Socket>, { connections }: ServerLimits) {
   const newSockets = new Set<Socket>();
@@ -50,9 +47,7 @@ export function createIdleConnections(sockets: Set<Socket>, { connections }: Ser
       idleSockets.delete(socket);
       if (sockets.has(socket)) readingSockets.add(socket);
     },
-    /** Called when work on a complete request begins. */
     markBusy: (socket: Socket): void => void readingSockets.delete(socket),
-    /** Called when all requests of the connection are answered. */
     markIdle: (socket: Socket): void => {
       readingSockets.delete(socket);
       if (sockets.has(socket)) idleSockets.add(socket);
@@ -61,13 +56,11 @@ export function createIdleConnections(sockets: Set<Socket>, { connections }: Ser
   };
 }
 
-/** The member that was added first, in an array; empty if there is none. */
 function firstMember<Member>(members: ReadonlySet<Member>): Member[] {
   for (const member of members) return [member];
   return [];
 }
 
-/** Sets up a new connection. `isExposed`: whether other machines can reach the server. */
 export function setUpConnection(
   socket: Socket,
   { idleConnections, isExposed }: { readonly idleConnections: IdleConnections; readonly isExposed: boolean },
@@ -79,7 +72,6 @@ export function setUpConnection(
   socket.on("error", () => socket.destroy());
 }
 
-/** Connections that arrived at an address that other machines can reach. */
 const OUTSIDE_SOCKETS = new WeakSet<Socket>();
 
 export function isFromOutside(socket: Socket): boolean {
@@ -91,22 +83,19 @@ export function isBusy({ pendingRequests }: RequestQueue): boolean {
   return false;
 }
 
-/** Starts requests in order. A client that does not read its answers causes little work, and uses little memory. */
+/** A client that does not read its answers causes little work, and uses little memory. */
 export function processInOrder(queue: RequestQueue, work: (entry: PendingRequest) => Promise<unknown>): void {
   const { pendingRequests, waitingRequests } = queue;
   while (waitingRequests.length > 0 && mayWork(queue)) {
     const next = waitingRequests.shift();
-    // The request was not started, and its client has disconnected or can no longer be answered.
     if (next === undefined || !pendingRequests.has(next) || !next.incoming.socket.writable) continue;
     void work(next).then(() => processInOrder(queue, work));
   }
 }
 
 function mayWork({ pendingRequests, waitingRequests }: RequestQueue): boolean {
-  // The usual case: a client that waits for each answer.
   if (pendingRequests.size === 1) return true;
   for (const { isLast } of pendingRequests) if (isLast) return false;
-  // The waiting requests are the last of `pendingRequests`.
   const startedEntries = [...pendingRequests].slice(0, pendingRequests.size - waitingRequests.length);
   const unreadBytes = startedEntries.reduce((bytes, { response }) => bytes + response.writableLength, 0);
   const count = startedEntries.filter(({ response }) => !response.writableEnded).length;

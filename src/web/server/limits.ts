@@ -1,9 +1,7 @@
 import type { ServerLimits } from "../../world.ts";
 
-/** Default limits of a server (decision 6). */
 export const DEFAULT_LIMITS: ServerLimits = { bodyBytes: 16 * 1024, connections: 1024, silenceMs: 30_000 };
 
-/** Limits of every server (decision 58). Sizes in bytes, times in milliseconds. */
 export const SERVER_LIMITS = {
   headBytes: 16 * 1024,
   /** The parser accepts heads of this many times the largest limit, so that the refusal can depend on the path. */
@@ -12,11 +10,8 @@ export const SERVER_LIMITS = {
   headersTimeoutMs: 5000,
   requestTimeoutMs: 10_000,
   keepAliveTimeoutMs: 30_000,
-  /** The interval of Node's check for late requests. */
   checkIntervalMs: 500,
-  /** Maximum number of unanswered requests on one connection. */
   pendingRequests: 128,
-  /** Maximum number of concurrent requests of one connection; the others wait. */
   concurrentRequests: 8,
   /** A client's next requests wait while this many bytes of answers are unread. */
   unreadBytes: 64 * 1024,

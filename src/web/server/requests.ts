@@ -6,7 +6,6 @@ import { toOriginForm } from "../http.ts";
 import { isFromOutside } from "./connections.ts";
 import { SERVER_LIMITS, DEFAULT_LIMITS } from "./limits.ts";
 
-/** Maximum size of the body of a request, in bytes. */
 export function bodyLimit(
   target: string,
   { bodyBytes = DEFAULT_LIMITS.bodyBytes, bodyLimits = [] }: Partial<ServerLimits>,
@@ -21,7 +20,7 @@ export function requestOf(
   return toOriginForm({ method, target, rawHeaders, body, isFromOutside: isFromOutside(socket) });
 }
 
-/** Reads the whole body. Returns a refusal of an invalid request, undefined if the client disconnected. */
+/** Returns a refusal if the request is invalid; undefined if the client disconnected. */
 export function readBody(
   incoming: IncomingMessage,
   limits: ServerLimits,
@@ -32,7 +31,6 @@ export function readBody(
   );
 }
 
-/** Errors that Node's parser does not report: in HTTP version, number of headers, transfer coding or declared size. */
 function readErrorOf(
   { httpVersion, headers, rawHeaders }: IncomingMessage,
   bodyBytes: number,
@@ -51,7 +49,6 @@ function readErrorOf(
   return length !== undefined && Number(length) > bodyBytes ? bodyTooLargeError(bodyBytes) : undefined;
 }
 
-/** The refusal of a head above the limit of its path, because Node's parser accepts larger heads. */
 function headErrorOf(
   { method = "", url = "", rawHeaders }: IncomingMessage,
   { largerHeads }: ServerLimits,
@@ -67,7 +64,7 @@ function headError(maximum: number): Refusal {
   return refuseFact("head_bytes", { most: maximum }).refusal;
 }
 
-/** The size of names and values, in bytes: Node decodes each byte as one character (Latin-1). */
+/** Node decodes each byte as one character (Latin-1). */
 function bytesOf(rawHeaders: readonly string[]): number {
   let bytes = 0;
   for (const text of rawHeaders) bytes += text.length;
@@ -80,7 +77,6 @@ export function bodyTooLargeError(maximum: number): Refusal {
   return refuseFact("body_too_large", { most: maximum }).refusal;
 }
 
-/** Receives the whole body. Returns a refusal if body or trailers are too large, undefined if the client disconnected. */
 function receiveBody(
   incoming: IncomingMessage,
   bodyBytes: number,
@@ -109,7 +105,6 @@ export const LATE_REQUEST_ERROR: Refusal = refuseFact("request_timeout", {
   headSeconds: SERVER_LIMITS.headersTimeoutMs / 1000,
 }).refusal;
 
-/** The reason to refuse a request that Node's parser could not read. */
 export function parserError({ code, message }: NodeJS.ErrnoException): Refusal {
   if (code === "HPE_HEADER_OVERFLOW") return refuseFact("head_overflow", {}).refusal;
   return code === "ERR_HTTP_REQUEST_TIMEOUT"

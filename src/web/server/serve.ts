@@ -18,8 +18,8 @@ import { SERVER_LIMITS, DEFAULT_LIMITS } from "./limits.ts";
 import { NO_BODY, parserError, requestOf } from "./requests.ts";
 
 /**
- * Serves on 127.0.0.1 and ::1, of which the machine must have one, and on the addresses in the options. Port 0 selects
- * any free port. The service is created when the port is known, before the first request is read.
+ * The machine must have 127.0.0.1 or ::1. Port 0 selects any free port. The service is created when the port
+ * is known, before the first request is read.
  */
 export async function serveHttp(
   makeService: (port: number, host: LoopbackHost) => Service,
@@ -28,7 +28,6 @@ export async function serveHttp(
   const { after, addresses = [] } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   let binding = await bindAddresses(options, limits);
-  // A port that is free at one address can be taken at the next.
   for (let draw = 1; draw < MAX_PORT_ATTEMPTS && isPortTaken(binding) && options.port === 0; draw += 1)
     binding = await bindAddresses(options, limits);
   if (!binding.ok) return binding;
@@ -50,7 +49,6 @@ export async function serveHttp(
   });
 }
 
-/** Maximum number of times that a free port is drawn. */
 const MAX_PORT_ATTEMPTS = 20;
 
 type BoundServers = {
@@ -63,7 +61,7 @@ function isPortTaken(binding: Outcome<BoundServers, ListenFailure>): boolean {
   return !binding.ok && binding.refusal.reason === "in_use";
 }
 
-/** Binds a server to each address, or to none. An optional address may fail, unless its port is in use. */
+/** An optional address may fail, unless its port is in use. */
 async function bindAddresses(
   { port: wantedPort, addresses = [] }: ServerOptions,
   limits: ServerLimits,
@@ -119,11 +117,10 @@ type AttachOptions = {
   readonly service: Service;
   readonly idleConnections: IdleConnections;
   readonly limits: ServerLimits;
-  /** Whether other machines can reach the server, so that requests may have `isFromOutside` set. */
   readonly isExposed: boolean;
 } & Pick<World, "after">;
 
-/** Passes every request to the service, whichever event of Node reports it, and answers unreadable requests. */
+/** Node reports requests by several events. Also answers unreadable requests. */
 function attach(server: Server, { service, idleConnections, after, limits, isExposed }: AttachOptions): void {
   const queues = new WeakMap<Socket, RequestQueue>();
   // A complete request is answered before anything after it on its connection, because its work may be done already.
@@ -137,7 +134,6 @@ function attach(server: Server, { service, idleConnections, after, limits, isExp
     incoming.resume();
     writeToSocket(incoming.socket, refusal, { after, isHead: incoming.method === "HEAD" });
   };
-  // A service must not throw. If it does, or if its stream fails, the connection ends after the bytes already sent.
   const work = (entry: PendingRequest): Promise<unknown> =>
     answerRequest(service, entry, { limits, refuseUnread, idleConnections }).catch(() =>
       entry.incoming.socket.destroySoon(),
@@ -154,7 +150,6 @@ function attach(server: Server, { service, idleConnections, after, limits, isExp
       if (queue.pendingRequests.size === 0) idleConnections.markIdle(incoming.socket);
       else if (!isBusy(queue)) idleConnections.markReading(incoming.socket);
       processInOrder(queue, work);
-      // This connection was busy when the server was told to stop.
       if (!server.listening) server.closeIdleConnections();
     });
     if (queue.pendingRequests.size > SERVER_LIMITS.pendingRequests) incoming.socket.destroy();
@@ -184,7 +179,6 @@ function attach(server: Server, { service, idleConnections, after, limits, isExp
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     void awaitPending(socket).then(async () => {
-      // The request was refused already; the rest of its bytes is ignored.
       if (socket.writableEnded && error.code !== "ECONNRESET") return;
       if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
       const refusal = await service.refuse({ ...parserError(error), method: "?", target: "?" });

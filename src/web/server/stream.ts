@@ -2,9 +2,8 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /**
- * Sends a stream as the body of an answer whose head is written. Returns when the stream has ended, or its reader has
- * disconnected. A reader that accepts nothing for `silenceMs` milliseconds loses the connection; a stream that has
- * nothing to send may be silent. If the answer is already complete, as for HEAD, the stream is not read. Throws the
+ * A reader that accepts nothing for `silenceMs` milliseconds loses the connection; a stream that has nothing
+ * to send may be silent. If the answer is already complete, as for HEAD, the stream is not read. Throws the
  * errors of the stream.
  */
 export async function sendStream(
@@ -14,7 +13,6 @@ export async function sendStream(
   const { response, socket, silenceMs } = client;
   const closeEvent = new Promise<"gone">((resolve) => void response.once("close", () => resolve("gone")));
   const chunks = body[Symbol.asyncIterator]();
-  // If the reader disconnected before this point, no further event reports it.
   const isGone = (): boolean => response.closed || socket.destroyed;
   try {
     while (!isGone() && !response.writableEnded) {
