@@ -7,12 +7,12 @@ import { decisionsOfRefusal, type DecisionNumbers } from "../core/readiness/reli
 import { refusalResponse } from "../web/answer.ts";
 import type { HttpResponse } from "../world.ts";
 
-/** An answer with its data for the logs. `isUnlogged`: the access log omits it, as it does portal pages and polls. */
+/** `isUnlogged`: the access log omits the answer, as it does portal pages and polls. */
 export type Answer = HttpResponse & {
   readonly note?: string;
   readonly isUnlogged?: true;
   readonly logFields?: LogFields;
-  /** Delay before the answer is sent, in milliseconds (decision 94). */
+  /** The wait before the answer is sent, in milliseconds (decision 94). */
   readonly delayMs?: number;
 };
 
@@ -23,12 +23,11 @@ export type LogFields = {
   readonly orderId: string | null;
   readonly decisions: DecisionNumbers;
   readonly refusal?: Refusal | undefined;
-  /** Whether a drill sent the request. */
   readonly byDrill?: true | undefined;
   readonly fault?: AppliedFault;
 };
 
-/** Formats a refusal as an answer, in a dialect if one is given; the log gets the sandbox's own code. */
+/** The log gets the sandbox's own code, even if a dialect is given. */
 export function answerRefusal(
   requestId: string,
   refusal: Refusal,
@@ -39,7 +38,7 @@ export function answerRefusal(
   return { ...refusalResponse(requestId, refusal, dialect), note: refusal.code, logFields };
 }
 
-/** The refusal if the database cannot be used: without paths, and with `Retry-After` if only a lock prevents writes. */
+/** Shows no paths; has `Retry-After` if only a lock prevents writes. */
 export function storageRefusal({ failure }: StorageUnavailable): Refusal {
   const message = `the database cannot be used right now: ${failure.sentence}; try again with the same key`;
   const hint = failure.code === "file_locked" ? { retryAfterSeconds: 1 } : {};

@@ -8,12 +8,9 @@ import type { ServiceContext } from "./context.ts";
 export type AreaRequest<Caller = void> = {
   readonly request: HttpRequest;
   readonly requestId: string;
-  /** Path and query of the request target, as received. */
   readonly path: string;
   readonly query: string;
-  /** The named segments of the path. */
   readonly params: Readonly<Record<string, string>>;
-  /** The caller that `admit` returned. */
   readonly caller: Caller;
 };
 
@@ -24,7 +21,6 @@ export type AreaRoute<Context, Caller = void> = Route & {
   ) => Outcome<Answer> | Promise<Outcome<Answer>>;
 };
 
-/** A part of the server with its own paths, callers and format of refusals. */
 export type Area<Context, Caller = void> = {
   readonly routes: readonly AreaRoute<Context, Caller>[];
   readonly find: Router<AreaRoute<Context, Caller>>;
@@ -32,18 +28,17 @@ export type Area<Context, Caller = void> = {
   readonly requestIdStream: string;
   /** Refuses before routing, so that refusals do not reveal whether a route exists (decision 3). */
   readonly admit: (context: Context, request: HttpRequest) => Outcome<Caller>;
-  /** The store of a request; the erasure of a store waits for its requests. Undefined for requests without a store. */
+  /** The erasure of a store waits for its requests. Undefined for requests without a store. */
   readonly storeIdOf: (context: Context, request: HttpRequest) => string | undefined;
   readonly refuse: (
     context: Context,
     call: { readonly request: HttpRequest; readonly requestId: string },
     refusal: Refusal,
   ) => Answer;
-  /** The answer to an internal error, made without reading the state. */
   readonly fail: (request: HttpRequest, requestId: string, refusal: Refusal) => Answer;
   /**
-   * For an area whose public addresses differ from its table: calls `answer` with the table's address, and
-   * returns the answer with public addresses. Answers requests to all other addresses itself.
+   * Calls `answer` with the address in the table, and returns the answer with public addresses. Answers
+   * requests to all other addresses itself.
    */
   readonly translate?: (
     context: Context,
@@ -52,7 +47,7 @@ export type Area<Context, Caller = void> = {
   ) => Promise<Answer>;
 };
 
-/** Answers a request; a refusal has the format of the area. Waits while the store of the request is being erased. */
+/** A refusal has the format of the area. Waits while the store of the request is being erased. */
 export async function answerInArea<Context extends Pick<ServiceContext, "world" | "storeGate">, Caller>(
   area: Area<Context, Caller>,
   context: Context,
@@ -85,7 +80,6 @@ function answerByRoute<Context, Caller>(
   return route.answer(context, { request, requestId, path, query, params, caller: caller.value });
 }
 
-/** The answer to OPTIONS: the methods of a path (RFC 9110, section 9.3.7), hidden from other sites; else the refusal. */
 function answerOptions(
   requestId: string,
   noMatch: { readonly ok: false; readonly refusal: Refusal },

@@ -1,4 +1,3 @@
-// To add a route, add a row to the table of its area. test/sandbox/routes.test.ts reads the tables of all areas.
 import { CONTROL_PREFIX } from "../core/control/protocol.ts";
 import type { AllowedHosts } from "../core/loopback.ts";
 import { accept, type Refusal } from "../core/outcome.ts";
@@ -16,10 +15,9 @@ import type { PortalContext } from "./pages/portal/view.ts";
 
 export type AreasContext = ApiContext & ControlContext & PagesContext & PortalContext & FallbackContext;
 
-/** The users of an area: merchants and payers, the sandbox's operator, or both. Each audience has its own host names. */
+/** Each audience has its own host names. */
 type Audience = "merchant" | "control" | "portal" | "browser";
 
-/** The host names for each audience: at loopback addresses, and at addresses that other machines can reach. */
 export type HostsByAudience = Readonly<
   Record<Audience, { readonly local: AllowedHosts; readonly remote: AllowedHosts }>
 >;
@@ -29,7 +27,6 @@ type MountedArea = ReturnType<typeof mount>;
 type FallbackContext = ServiceContext &
   Pick<PagesContext, "localOrigin"> &
   Pick<PortalContext, "portal"> & {
-    /** Whether the sandbox was announced as ready; waits for the announcement for a limited time. */
     readonly isReady: () => Promise<boolean>;
   };
 
@@ -57,7 +54,6 @@ const FALLBACK_ROUTES: readonly AreaRoute<FallbackContext>[] = [
   },
 ];
 
-/** All other routes: the page at the root, the health check, and the refusal of unknown paths. */
 const FALLBACK_ROUTES_AREA: Area<FallbackContext> = {
   routes: FALLBACK_ROUTES,
   find: createRouter(FALLBACK_ROUTES, {
@@ -73,8 +69,8 @@ const FALLBACK_ROUTES_AREA: Area<FallbackContext> = {
 const FALLBACK_AREA = mount("/", "merchant", () => FALLBACK_ROUTES_AREA);
 
 /**
- * All areas by the beginning of their paths; the first matching area answers. Control API and pages are loaded with their
- * first request, so that a start does not wait for them.
+ * The first matching area answers. Control API and pages are loaded with their first request, so that a start
+ * does not wait for them.
  */
 export const AREAS: readonly MountedArea[] = [
   mount("/v1/", "merchant", () => V1_AREA),
@@ -100,7 +96,6 @@ function mount<AreaCaller>(
   return {
     prefix,
     audience,
-    /** The table of the area. The tables of all areas contain every route of the server. */
     routes: async (): Promise<readonly Route[]> => (await getArea()).routes,
     answer: (context: AreasContext, request: HttpRequest): Promise<Answer> =>
       area === undefined
@@ -118,7 +113,6 @@ function mount<AreaCaller>(
   };
 }
 
-/** Answers in an area, through its `translate` if it has one. */
 function answerTranslated<AreaCaller>(
   area: Area<AreasContext, AreaCaller>,
   context: AreasContext,

@@ -4,23 +4,19 @@ import type { FinishedAttemptEntry } from "../core/webhook/shapes.ts";
 
 type StatusChanges = { readonly count: number; readonly firstChanges: readonly StatusChangeEntry[] };
 
-/** A move of a store's clock, during and after the move. Times are milliseconds by that clock. */
+/** Times are milliseconds by the store's clock. */
 export type ClockMove = {
   readonly number: number;
   readonly from: number;
   readonly to: number;
   readonly isOver: boolean;
   readonly changes: ReadonlyMap<Status, StatusChanges>;
-  /** The number of attempts to each endpoint, by their result: a status or an error. */
   readonly attempts: ReadonlyMap<string, ReadonlyMap<string, number>>;
 };
 
-/** The last clock move of each store, for pages that show its progress and result. Kept in memory. */
 export type ClockMoves = ReturnType<typeof createClockMoves>;
 
-/** Maximum number of changes to each status that are kept; further changes are only counted. */
 const MAX_CHANGES = 25;
-/** Maximum number of stores whose last move is kept. */
 const MAX_STORES = 100;
 
 export function createClockMoves() {
@@ -28,7 +24,6 @@ export function createClockMoves() {
   let moveNumber = 0;
   return {
     last: (storeId: string): ClockMove | undefined => moves.get(storeId),
-    /** Begins a move, which ends when the returned object is disposed of. */
     begin: (storeId: string, times: Pick<ClockMove, "from" | "to">) => {
       moveNumber += 1;
       const changes = new Map<Status, StatusChanges>();

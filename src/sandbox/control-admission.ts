@@ -10,14 +10,13 @@ type ControlTokens = {
   readonly controlToken: string;
   readonly adminToken: string;
   readonly tokens: {
-    /** The caller of a store's token; undefined if the token is not valid. */
     readonly identify: (kind: "token", token: string) => Caller | undefined;
   };
 };
 
 /**
- * The first checks of the control API: the request is not from a browser, and has a token. Returns the caller.
- * Comparisons take constant time; a token is valid only for its own role.
+ * Refuses requests from a browser or without a token. Comparisons take constant time; a token is valid only
+ * for its own role.
  */
 export function admitToControl(
   { controlToken, adminToken, tokens }: ControlTokens,

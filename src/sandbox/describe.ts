@@ -12,15 +12,12 @@ import { holdOfSandbox } from "./runtime/home.ts";
 type DescribedContext = Pick<ServiceContext, "store"> & {
   readonly world: Pick<World, "now">;
   readonly masterKey: Uint8Array;
-  /** Why no store of the folder delivers (decision 71); undefined if the folder may deliver. */
   readonly folderHold: Hold | undefined;
   readonly description: ProcessDescription;
 };
 
-/** Stands for the first store, which only a hosted service can lack. */
 const NO_STORE = { id: "", merchantId: "", store: "" };
 
-/** Describes a running sandbox: its process, its first store, its hold and its active faults. */
 export function describeSandbox(context: DescribedContext): SandboxDescription {
   const { description, store, masterKey } = context;
   const firstStore = store.stores.details(store.stores.first()?.id ?? "") ?? NO_STORE;

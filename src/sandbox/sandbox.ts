@@ -32,7 +32,6 @@ import { resolvesWithin, createStoreGate } from "./runtime/store-gate.ts";
 import { createTimekeeper } from "./runtime/timekeeper.ts";
 import type { ServedSettings } from "../core/config/settings.ts";
 
-/** The parts of a sandbox that do not depend on its port and settings. */
 export type SandboxParts = Pick<
   SandboxContext,
   | "store"
@@ -54,9 +53,8 @@ export type SandboxParts = Pick<
 > & {
   readonly log: AccessLog;
   readonly requests: RequestLog;
-  /** Whether due work is left to the next start. */
   readonly isAsleep?: boolean;
-  /** Called with internal errors, and with the request_id that the caller received or the name of the failed work. */
+  /** `requestId`: as the caller received it, or the name of the failed work. */
   readonly report: (requestId: string, error: unknown) => void;
 };
 
@@ -64,29 +62,19 @@ export type SandboxOptions = SandboxParts &
   Pick<SandboxContext, "description" | "version" | "deliveryTls"> &
   Omit<ServedSettings, "rateLimit" | "listen" | "publicUrl" | "portalUrl" | "ca" | "keptRequests"> & {
     readonly rateLimit: RateLimit | "off";
-    /** Addresses that the sandbox listens on in addition to loopback (decision 79). */
     readonly addresses: readonly ListenAddress[];
-    /** The origin at which payers reach the payment pages. Default: an origin on this machine. */
+    /** Payers reach the payment pages there. Default: an origin on this machine. */
     readonly publicUrl: string | undefined;
-    /** The origin of the portal. Default: on `localhost`, or no portal if `publicUrl` is set. */
     readonly portalUrl: string | undefined;
-    /** Set if events are sent to public addresses (decision 124). Default: to loopback addresses. */
+    /** `public`: events are sent to public addresses (decision 124). Default: to loopback addresses. */
     readonly targetReach?: "public";
   };
 
-/** The whole service: answers requests, and processes due work. */
 export type Sandbox = {
   readonly service: Service;
-  /** The dependencies of the operations, for a program that runs the sandbox in its own process. */
   readonly context: SandboxContext;
-  /** Reports an error outside the service, and returns the answer to its request. */
   readonly fail: (request: HttpRequest, error: unknown) => Promise<Answer>;
-  /**
-   * Processes the work that fell due while the sandbox was stopped, and then all work when it falls due. If no work is
-   * due, nothing is written, because the first write waits for the disk several times.
-   */
   readonly start: () => Promise<void>;
-  /** Called when the sandbox has been announced: from then on, `/healthz` reports that it is ready. */
   readonly markAnnounced: () => void;
   /** Starts no more work; waits for running deliveries, at most `graceMs`. */
   readonly stop: (graceMs: number) => Promise<void>;
@@ -96,7 +84,7 @@ export type SandboxContext = AreasContext & DispatchContext;
 
 type SandboxWorld = SandboxContext["world"] & Pick<World, "after" | "randomBytes" | "freshId">;
 
-/** Creates a sandbox. Each readable request first passes the guard; every answer is passed to the logs. */
+/** Each readable request first passes the guard; every answer is passed to the logs. */
 export function createSandbox(world: SandboxWorld, options: SandboxOptions): Sandbox {
   const report = (work: string) => (error: unknown) => options.report(work, error);
   const writeSignals = createWriteSignals(world);
@@ -155,7 +143,6 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     },
   };
 
-  /** Turns a thrown error into a refusal. */
   async function answerSafely(request: HttpRequest): Promise<Answer> {
     try {
       const area = areaOf(request);
@@ -168,7 +155,6 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
   }
 }
 
-/** Answers requests whose service threw an error, and reports the error. */
 function createFailureAnswers(context: AreasContext, report: SandboxOptions["report"]): Sandbox["fail"] {
   return (request, error) => {
     const requestId = context.world.uuid("failed");
@@ -177,10 +163,8 @@ function createFailureAnswers(context: AreasContext, report: SandboxOptions["rep
   };
 }
 
-/** Maximum time for which a health check waits for a starting sandbox, in milliseconds. */
 const MAX_START_WAIT_MS = 5000;
 
-/** Creates the signal that the sandbox was announced as ready, for which health checks wait. */
 function createAnnouncement(world: Pick<World, "after">) {
   const { promise, resolve } = Promise.withResolvers<void>();
   let isAnnounced = false;
@@ -203,18 +187,16 @@ function deriveValues(options: SandboxOptions) {
   };
 }
 
-/** The timers of a sandbox that leaves due work for the next start. */
 const IDLE_TIMERS = {
   expectDue: () => undefined,
   wakeDispatcher: () => undefined,
   wakeStores: () => Promise.resolve(),
 } satisfies Partial<SandboxContext>;
 
-/** The remedy for headers that are too large, because a browser sends the cookies of a host to all its ports. */
 const TOO_MANY_COOKIES =
   "; most of them are cookies of other programs on this machine: delete the cookies of localhost and 127.0.0.1 in this browser, then reload";
 
-/** The state of listeners, drills and clock moves, which is only in memory. */
+/** The state of listeners, drills and clock moves is only in memory. */
 function createMemoryState(world: SandboxWorld, { notify }: WriteSignals, report: (error: unknown) => void) {
   const notifyChange = (storeId: string): void => notify(storeId, { checkoutId: null });
   return {
@@ -226,7 +208,6 @@ function createMemoryState(world: SandboxWorld, { notify }: WriteSignals, report
   };
 }
 
-/** The portal, the tokens, and the secrets that can have any form; all other secrets are recognised by their form. */
 function accessOf(
   world: SandboxWorld,
   { port, controlToken, adminToken, description, store }: SandboxOptions,
@@ -247,7 +228,6 @@ function createRequestLogger(
     const milliseconds = Math.ceil((monotonic() - startedAt) * 10) / 10;
     const logValues = { at: now(), milliseconds, secrets };
     const { audience } = areaOf(request);
-    // Requests of the sandbox's own tools would bury the merchant's; errors in answering them are in the failure log.
     if (answer.isUnlogged !== true && (audience === "merchant" || audience === "browser"))
       log.add(entryOf(request, answer, logValues));
     requests.note(request, answer, logValues);
@@ -262,7 +242,6 @@ async function catchUp(context: SandboxContext): Promise<void> {
     store.write(() => store.credentials.revokeDrillKeys(world.now()), { isOftenIdle: true }),
   ]);
   if (store.leaseEffects.all().length > 0)
-    // Loaded only if needed: a kill during a lease is rare.
     await (await import("./readiness/open-lease.ts")).undoEffects(context);
   await context.wakeStores(store.clocks.storeIds());
 }
@@ -292,7 +271,6 @@ export function hostsOf(
   const hasPortal = portalOrigin(port, { publicUrl, portalUrl }) !== undefined;
   return {
     merchant,
-    // Styles and scripts, which the payment pages and the portal load.
     browser: everywhere(portalHosts),
     control: byReach({ flag: "--allow-control-host", hosts: allowControlHosts }),
     // Without a portal, its address answers 404 under every name.
@@ -300,14 +278,13 @@ export function hostsOf(
   };
 }
 
-/** The Host headers of a public URL. Only a proxy's address may omit the port, never the sandbox's own address. */
+/** Only a proxy's address may omit the port, never the sandbox's own address. */
 function publicHosts(url: string | undefined, port: number): readonly string[] {
   if (url === undefined) return [];
   const { host } = new URL(url);
   return host === new URL(localOrigin(port)).host ? [host] : hostHeaders(url);
 }
 
-/** The log entry of an answered request, with the sandbox's tokens and the key of the portal redacted. */
 function entryOf(
   { method, target }: Pick<HttpRequest, "method" | "target">,
   { status, headers, note, logFields }: Answer,
@@ -330,7 +307,6 @@ function refusalOfFailure(error: unknown, requestId: string): Refusal {
   };
 }
 
-/** An unexpected failure in the format of its area, or as the JSON envelope if the area cannot be loaded. */
 async function failureAnswer(
   context: AreasContext,
   { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
@@ -339,12 +315,10 @@ async function failureAnswer(
   try {
     return await areaOf(request).fail(context, { request, requestId }, refusal);
   } catch {
-    // The area could not be loaded; that failure has already been reported.
     return answerRefusal(requestId, refusal);
   }
 }
 
-/** Refuses unreadable requests; a browser gets the same page at all `/portal` and `/pay` paths, to hide the portal's. */
 function refuseUnread(
   context: AreasContext,
   { rawHeaders = [], ...requestFields }: UnreadableRequest,

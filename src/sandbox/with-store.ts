@@ -7,15 +7,14 @@ import type { Endpoint } from "../core/webhook/endpoint.ts";
 import type { Store } from "../store/store.ts";
 import type { ServiceContext } from "./context.ts";
 
-/** The dependencies of every verb on a store: the tables and real time. */
 type StoreContext = Pick<ServiceContext, "store"> & { readonly world: Pick<ServiceContext["world"], "now"> };
 
-/** A checkout and its store; null for any store, as on the payment page, where the checkout's id alone is enough. */
 export type CheckoutRef = { readonly storeId: string | null; readonly checkoutId: string };
-/** An endpoint and the store to which it must belong. */
 export type EndpointRef = { readonly storeId: string; readonly endpointId: string };
 
-/** Runs a verb in one transaction with one `now`, the store's time. Refuses with `not_found`, also during an erasure. */
+/**
+ * Uses one transaction with one `now`, the store's time. Refuses with `not_found`, also during an erasure.
+ */
 export function withStore<Value>(
   context: StoreContext,
   storeId: string,
@@ -28,7 +27,7 @@ export function withStore<Value>(
   });
 }
 
-/** Runs a verb on an endpoint, as `withStore` does. Refuses with `not_found`, also for another store's endpoint. */
+/** Refuses with `not_found`, also for another store's endpoint. */
 export function withEndpoint<Value>(
   context: StoreContext,
   { storeId, endpointId }: EndpointRef,
@@ -40,7 +39,7 @@ export function withEndpoint<Value>(
   });
 }
 
-/** Runs a verb on a checkout, as `withStore` does. Refuses with `session_not_found`, also for another store's checkout. */
+/** Refuses with `session_not_found`, also for another store's checkout. */
 export function withCheckout<Value>(
   context: StoreContext,
   ref: CheckoutRef,
@@ -54,7 +53,6 @@ export function withCheckout<Value>(
   });
 }
 
-/** An endpoint of a store. Refuses with `not_found`, also for another store's endpoint. */
 export function findEndpoint(
   store: Pick<Store, "endpoints">,
   { storeId, endpointId }: EndpointRef,
@@ -65,7 +63,6 @@ export function findEndpoint(
     : accept(endpoint);
 }
 
-/** A checkout of a store. Refuses with `session_not_found`, also for another store's checkout. */
 export function findCheckout(
   store: Pick<Store, "checkouts">,
   { storeId, checkoutId }: CheckoutRef,
@@ -83,7 +80,7 @@ export function refuseNoStore(): Outcome<never> {
   return refuseFact("no_store_yet", {}, { next: STORES_HINT });
 }
 
-/** The time by a store's clock, in milliseconds; real time if there is no such store, or if it is being erased. */
+/** In milliseconds; real time if there is no such store, or if it is being erased. */
 export function storeTime(context: StoreContext, storeId: string): number {
   return storeTimeOf(context, storeId) ?? context.world.now();
 }

@@ -1,4 +1,3 @@
-// The caller of a request, and checks of its role and store. The rights of each role: core/control/rights.ts.
 import { isPermitted, type MinRole } from "../../core/control/rights.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { partOf } from "../../core/fact.ts";
@@ -7,20 +6,15 @@ import type { TokenEntry } from "../../core/store/shapes.ts";
 import type { Store } from "../../store/store.ts";
 import { refuseUnknownStore } from "../with-store.ts";
 
-/** A caller who is limited to one store, by a token or by the session of a link. */
 export type LimitedCaller = Pick<TokenEntry, "role" | "storeId" | "tokenId" | "expiresAt">;
 
-/**
- * The caller of an operation: `owner` runs the sandbox, `administrator` acts as the service's administrator. A field is
- * null if the caller reaches all stores, or if its token has no id or no expiry.
- */
+/** A field is null if the caller reaches all stores, or if its token has no id or no expiry. */
 export type Caller = (typeof NO_LIMITS & { readonly role: "owner" | "administrator" }) | LimitedCaller;
 
 const NO_LIMITS = { storeId: null, tokenId: null, expiresAt: null } as const;
 export const OWNER: Caller = { role: "owner", ...NO_LIMITS };
 export const ADMINISTRATOR: Caller = { role: "administrator", ...NO_LIMITS };
 
-/** The caller of a page without a session, who reaches no store. */
 const NOBODY: Caller = { role: "viewer", storeId: "", tokenId: "", expiresAt: 0 };
 
 export function callerOfSession(
@@ -30,7 +24,6 @@ export function callerOfSession(
   return session.role === "administrator" ? ADMINISTRATOR : (session.limit ?? OWNER);
 }
 
-/** Checks a role. Only the admin token permits the administrator's actions, and it permits no others (decision 20). */
 export function permit({ role }: Caller, minRole: MinRole, operation: string): Outcome<void> {
   if (isPermitted(role, minRole)) return accept(undefined);
   if (role === "owner") return refuseFact("not_administrator", { operation });
@@ -41,13 +34,11 @@ export function permit({ role }: Caller, minRole: MinRole, operation: string): O
   });
 }
 
-/** Refuses a store that is not the store of a limited caller, as if there were no such store. */
 export function permitStore(caller: Caller, storeId: string | undefined): Outcome<void> {
   const isOwn = storeId === undefined || reaches(caller, storeId);
   return isOwn ? accept(undefined) : refuseUnknownStore(storeId);
 }
 
-/** Whether a caller may use the data of a store; with null, the data of all stores. */
 export function reaches(caller: Caller, storeId: string | null): boolean {
   return caller.storeId === null || storeId === caller.storeId;
 }
@@ -56,7 +47,6 @@ export function knowsStore({ stores }: Pick<Store, "stores">, caller: Caller, st
   return reaches(caller, storeId) && stores.names(storeId) !== undefined;
 }
 
-/** The store of a caller who names none: its own store, or the first. Undefined if there is none. */
 export function defaultStoreOf({ stores }: Pick<Store, "stores">, caller: Caller): string | undefined {
   return caller.storeId ?? stores.first()?.id;
 }

@@ -2,8 +2,8 @@ import { redactSecrets, redactValues } from "../../core/text.ts";
 import { html } from "../../web/html.ts";
 
 /**
- * Redacts the secrets in a text for a viewer or a file, because a receiver's answer may contain any secret. Redacts the
- * given secrets by their value, also escaped as in HTML and JSON, and all other secrets by their form.
+ * A receiver's answer may contain any secret. The given secrets are found by their value, also escaped as in
+ * HTML and JSON, all others by their form.
  */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   const writtenForms = secrets.flatMap((secret) => [

@@ -1,4 +1,3 @@
-// Tokens, links and sessions that are limited to one store. Their rows: store/tokens.ts; the commands: cli/store/tokens.ts.
 import { API_KEY_RANDOM_BYTES, formatStoreToken, hashKey } from "../../core/credential.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { VALIDITY_MS } from "../../core/control/rights.ts";
@@ -11,19 +10,15 @@ import type { World } from "../../world.ts";
 import { withStore } from "../with-store.ts";
 import type { Caller, LimitedCaller } from "./caller.ts";
 
-/** The rights of a token. Default: the role `store`, for 7 days. */
 type Grant = RequestOf<"createToken"> & { readonly storeId: string };
 
 export type Tokens = Readonly<ReturnType<typeof createTokens>>;
 
-/** How long a link can be used, in milliseconds. */
 const LINK_TTL_MS = 24 * 3_600_000;
-/** Minimum time between two recorded uses of a token, in milliseconds, so that most reads write nothing. */
 const USE_INTERVAL_MS = 60_000;
 
 type TokensWorld = Pick<World, "now" | "uuid" | "freshId" | "randomBytes">;
 
-/** `report` is called if the use of a token cannot be recorded; the request continues. */
 export function createTokens(world: TokensWorld, store: Store, report: (error: unknown) => void) {
   const { tokens } = store;
   const noteUse = createUseRecorder(store, report);
@@ -34,7 +29,6 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
     return { tokenId, token, role, storeId, expiresAt };
   };
   return {
-    /** Issues a token for programs, or the code of a link whose session has these rights. Refuses an unknown store. */
     issue: (kind: "token" | "link", { storeId, role = "store", validMs = VALIDITY_MS.default }: Grant) => {
       const isLink = kind === "link";
       // In a hosted service, the random bytes of API keys and tokens contain the mark of the store's object.
@@ -46,7 +40,6 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
         accept(insert({ ...tokenFields, expiresAt: world.now() + (isLink ? LINK_TTL_MS : validMs) }, token)),
       );
     },
-    /** Begins the session of a link, once. Undefined for a code that was used or revoked, has expired or is unknown. */
     useLink: (code: string) => {
       const secret = world.freshId();
       return store.write(() => {
@@ -59,7 +52,7 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
         return insert({ ...tokenFields, expiresAt: now + (sessionMs ?? 0) }, secret);
       });
     },
-    /** The caller with a valid token or session; undefined for any other secret. Records a use, one a minute. */
+    /** Undefined without a valid token or session. Records a use, one a minute. */
     identify: (kind: "token" | "session", secret: string): LimitedCaller | undefined => {
       const [entry, now] = [tokens.byHash(hashKey(secret)), world.now()];
       if (entry?.kind !== kind || !isActive(entry, now)) return undefined;
@@ -67,10 +60,8 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
       void noteUse(entry, now);
       return { role, storeId, tokenId, expiresAt };
     },
-    /** Whether a caller's token or session is still valid; true for a caller without limits. */
     isValid: ({ tokenId }: Pick<Caller, "tokenId">): boolean =>
       tokenId === null || isActive(tokens.find(tokenId), world.now()),
-    /** Revokes a token, link or session of a store, if it is not revoked yet. Refuses with `not_found`. */
     revoke: (storeId: string, id: string): Promise<Outcome<TokenEntry>> =>
       withStore({ store, world }, storeId, () => {
         const entry = tokens.find(id);
@@ -81,7 +72,6 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
   };
 }
 
-/** Creates a function that records the use of a token at most once a minute. */
 function createUseRecorder({ tokens, write }: Store, report: (error: unknown) => void) {
   const pendingTokenIds = new Set<string>();
   return async ({ tokenId, usedAt }: TokenEntry, at: number): Promise<void> => {
@@ -96,7 +86,7 @@ function isActive(entry: TokenEntry | undefined, now: number): boolean {
   return entry?.revokedAt === null && now < entry.expiresAt;
 }
 
-/** A random code: the bytes of a UUID in 22 characters, so that a link fits into a line of 80. */
+/** A UUID in 22 characters, so that a link fits into a line of 80. */
 export function newCode({ freshId }: Pick<World, "freshId">): string {
   return Buffer.from(freshId().replaceAll("-", ""), "hex").toString("base64url");
 }

@@ -1,5 +1,3 @@
-// To change the rate limit: `createRateLimiter`; its rule and texts: core/request/rate-limit.ts, decision 17,
-// core/calibration/assumptions.ts.
 import { storeNow, type StoreClock } from "../../core/clock.ts";
 import { hashKey, parseAuthorization } from "../../core/credential.ts";
 import type { Dialect } from "../../core/shape/dialect.ts";
@@ -11,7 +9,7 @@ import type { Store } from "../../store/store.ts";
 import { headerLines } from "../../web/http.ts";
 import type { HttpRequest } from "../../world.ts";
 
-/** The credential of a request, even if the request will be refused; undefined without a valid key. */
+/** Also for a request that will be refused; undefined without a valid key. */
 export function callerOf(
   store: Pick<Store, "credentials">,
   request: Pick<HttpRequest, "rawHeaders">,
@@ -21,7 +19,7 @@ export function callerOf(
   return store.credentials.byApiKey(credentials.value.apiKey);
 }
 
-/** The dialect of a request's store; without a valid API key, the dialect of the first store. */
+/** The dialect of the first store if there is no valid API key. */
 export function dialectFor(
   store: Pick<Store, "credentials" | "stores">,
   request: Pick<HttpRequest, "rawHeaders">,
@@ -29,7 +27,7 @@ export function dialectFor(
   return store.stores.dialect(callerOf(store, request)?.storeId);
 }
 
-/** The store and clock of a request's key, even if the key is revoked; undefined if it is unknown. Slower than `callerOf`. */
+/** Also for a revoked key; undefined for an unknown one. Slower than `callerOf`. */
 export function ownerOfAnyKey(
   store: Pick<Store, "credentials" | "stores">,
   { rawHeaders = [] }: Partial<Pick<HttpRequest, "rawHeaders">>,
@@ -40,22 +38,20 @@ export function ownerOfAnyKey(
   return owner && { storeId: owner.storeId, clock: store.stores.facts(owner.storeId)?.clock };
 }
 
-/** Whether a command of this program sent the request, which is then not evidence about the merchant's client. */
 export function isOwnCommand(request: Pick<HttpRequest, "rawHeaders">): boolean {
   return headerLines(request, "user-agent").some((agent) => agent.startsWith(COMMAND_AGENT));
 }
 
-/** Whether a drill sent the request. The log marks it, because it is not evidence about the merchant's client. */
+/** Such a request is not evidence about the merchant's client. */
 export function isDrillRequest(request: Pick<HttpRequest, "rawHeaders">): boolean {
   return headerLines(request, "user-agent").some((agent) => agent.startsWith(DRILL_AGENT));
 }
 
-/** Limits the rate of each credential (decision 17). This file alone decides which bucket a request uses. */
+/** Each credential has a bucket (decision 17). */
 export type RateLimiter = { readonly take: (caller: CredentialInStore, realNow: number) => Outcome<void> };
 
 /**
- * Buckets are in memory, and full after a restart. A bucket refills by the store's clock, or by real time while that
- * clock is frozen.
+ * Full after a restart. A bucket refills by the store's clock, or by real time while that clock is frozen.
  */
 export function createRateLimiter(limit: RateLimit | "off"): RateLimiter {
   const buckets = new Map<string, Bucket>();

@@ -36,12 +36,11 @@ export type ApiContext = ServiceContext &
   ApiFaultContext & {
     readonly rateLimiter: RateLimiter;
     readonly leases: Pick<Leases, "noteRetrieve">;
-    /** The sandbox's tokens, to recognise them in a create: a token from the environment can have any form. */
+    /** A token from the environment can have any form. */
     readonly controlToken: string;
     readonly adminToken: string;
   };
 
-/** The routes of interface 14 to 16. They check in the order of decision 3; a create's last checks are in its write. */
 const ROUTES: readonly AreaRoute<ApiContext>[] = [
   routeOf({ methods: ["POST"], path: CREATE_PATHS.order, role: "orders:write" }, creatorOf("order")),
   routeOf(
@@ -54,7 +53,6 @@ const ROUTES: readonly AreaRoute<ApiContext>[] = [
   ),
 ];
 
-/** Everything under `/v1/`. */
 export const V1_AREA: Area<ApiContext> = {
   routes: ROUTES,
   find: createRouter(ROUTES, { owner: ["v1", "v1 "] }),
@@ -69,7 +67,6 @@ export const V1_AREA: Area<ApiContext> = {
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };
 
-/** Records the assumptions on which a refusal's code relies, except for drills. Undefined without a valid key. */
 function noteRefusal(
   { store, world, assumptions }: ApiContext,
   { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
@@ -83,10 +80,8 @@ function noteRefusal(
   return { storeId, clock };
 }
 
-/** Answers a call of an authorized caller. */
 type Worker = (context: ApiContext, call: AreaRequest, caller: CredentialInStore) => Promise<Outcome<Answer>>;
 
-/** A route for callers whose key has the scope of its role; faults of the caller's store apply to the answer. */
 function routeOf(route: Route & { readonly role: Scope }, work: Worker): AreaRoute<ApiContext> {
   return {
     ...route,
@@ -170,7 +165,6 @@ async function retrieve(
   });
 }
 
-/** Checks credential, environment, rate and scope (decision 3). */
 function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Outcome<CredentialInStore> {
   const credentials = parseAuthorization(headerLines(request, "authorization"));
   if (!credentials.ok) return credentials;
@@ -184,14 +178,12 @@ function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Out
   return mapValue(requireScope(credential, scope), () => credential);
 }
 
-/** Refuses a live key, even after an approval. It belongs to no store, so the first store decides which refusal it gets. */
 function refuseLive({ store }: ApiContext): Outcome<never> {
   const firstStore = store.stores.first();
   const isOpen = firstStore !== undefined && isApproved(productionOf(store.adminActions.of(firstStore.id)));
   return refuseFact(isOpen ? "environment_not_allowed" : "production_approval_missing", {});
 }
 
-/** Parses content type, JSON, Idempotency-Key and body (decision 3). Reads the dialect only if the body is refused. */
 function readCreate(
   call: AreaRequest,
   dialect: () => Dialect | undefined,
@@ -217,7 +209,6 @@ function parseBody(value: unknown, dialect: () => Dialect | undefined): Outcome<
   return singleFormBody === undefined ? body : parseCreateRequest(singleFormBody);
 }
 
-/** Refuses the sandbox's own tokens, which parsers may not recognise: from the environment they can have any form. */
 function refuseTokens(
   { controlToken, adminToken }: ApiContext,
   { idempotencyKey, request }: { readonly idempotencyKey: string; readonly request: CreateRequest },
@@ -229,7 +220,7 @@ function refuseTokens(
   return refuseFact("field_with_token", { field: tokenField[0] });
 }
 
-/** Refuses a query, because v1 has no query parameters, and unknown input is never ignored. */
+/** v1 has no query parameters, and unknown input is never ignored. */
 function refuseQuery({ query }: AreaRequest): Outcome<void> {
   if (query === "") return accept(undefined);
   return refuseFact("query", { received: printableLiteral(query) });

@@ -22,19 +22,17 @@ import { applyDueChanges, currentCheckout, hasDueChange } from "./payments.ts";
 type CreateCommand = {
   readonly storeId: string;
   readonly object: CheckoutObject;
-  /** The request path, to which the idempotency key is bound (decision 5). */
   readonly path: string;
   readonly idempotencyKey: string;
   readonly request: CreateRequest;
   readonly requestId: string;
-  /** Whether a command of this program sent the request, which is then not evidence about the merchant's client. */
+  /** The request is then not evidence about the merchant's client. */
   readonly isOwnCommand: () => boolean;
 };
 
-/** The bytes of the response, and whether they replay an earlier response. */
 type CreateResponse = Pick<StoredResponse, "requestId" | "body"> & { readonly replayed: boolean };
 
-/** Creates a checkout in one transaction, or replays an earlier answer (decision 5). Refuses in the order of decision 3. */
+/** May replay an earlier answer (decision 5). Refuses in the order of decision 3. */
 export function createCheckout(
   context: ServiceContext,
   command: CreateCommand,
@@ -86,7 +84,7 @@ export function createCheckout(
   });
 }
 
-/** Reads a checkout after applying due changes. Refuses with `session_not_found`, also another store's checkout. */
+/** Due changes are applied first. Refuses with `session_not_found`, also for another store's checkout. */
 export async function retrieveCheckout(
   context: ServiceContext,
   credential: { readonly storeId: string; readonly clock: StoreClock },
@@ -101,7 +99,7 @@ export async function retrieveCheckout(
   return accept(await currentCheckout(context, checkout, now));
 }
 
-/** Schedules the settlement for a reserved order_id (decision 37), and sets a timer unless the clock is frozen. */
+/** A reserved order_id settles its checkout (decision 37). Sets a timer unless the clock is frozen. */
 function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock): void {
   const { id: checkoutId, storeId, expiresAt } = checkout;
   const settlement = settlementOf(checkout);
@@ -110,7 +108,7 @@ function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock
   if (realTime !== undefined) context.expectDue(storeId, realTime);
 }
 
-/** Replays the answer of a used key, or returns a refusal: a throw would roll back the row that logs the use. */
+/** Returns a refusal: a throw would roll back the row that logs the use. */
 function answerUsedKey(
   { store }: ServiceContext,
   { storeId, idempotencyKey: key, requestId, isOwnCommand }: CreateCommand,
@@ -127,7 +125,6 @@ function answerUsedKey(
   return accept({ requestId: firstRequestId, body, replayed: true });
 }
 
-/** The terms of a create, some of which its price supplies. Refuses an unknown, unapproved or retired price. */
 function resolveTerms(store: Store, storeId: string, request: CreateRequest): Outcome<PurchaseTerms> {
   if (!("price_id" in request)) return accept(purchaseTerms(request, undefined));
   return mapValue(priceForCheckout(request.price_id, store.prices.find(storeId, request.price_id)), (price) =>

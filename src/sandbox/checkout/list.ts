@@ -18,8 +18,8 @@ import { applyDueItems } from "./payments.ts";
 import type { LastChange } from "../../core/checkout/shapes.ts";
 
 /**
- * A page of a list of checkouts, newest first. A page that is not full can have a next page. `searched`: the number of
- * checkouts searched, newest first; null if an index was used. `searchedBackTo`: the creation time of the oldest of them.
+ * A page that is not full can have a next page. `searched`: the number of checkouts searched; null if an
+ * index was used. `searchedBackTo`: the creation time of the oldest of them.
  */
 export type CheckoutPage = Omit<AnswerOf<"listCheckouts">, "storeId" | "refused" | "checkouts"> & {
   readonly checkouts: readonly (Checkout & { readonly last: LastChange })[];
@@ -27,28 +27,22 @@ export type CheckoutPage = Omit<AnswerOf<"listCheckouts">, "storeId" | "refused"
 
 type Lists = Store["checkoutLists"];
 
-/** The checkouts found by an index, or by a search of the newest checkouts. */
 type FindResult = {
-  /** The positions, newest first; one more than fits on the page if there are more. */
   readonly positions: readonly CheckoutPosition[];
-  /** Checkouts that are older than the searched checkouts, and whose order_id is the searched text. */
   readonly olderPositions?: readonly CheckoutPosition[];
   readonly search?: Omit<CheckoutSearchResult, "positions">;
 };
 
 const DEFAULT_LIMIT = 50;
-/** Maximum number of checkouts from an unsorted index that are sorted to find the newest. */
 const MAX_SORTED_CHECKOUTS = 500;
 
-/** Maximum number of `olderPositions` on a page. */
 const MAX_OLDER_MATCHES = 5;
 
 const END_OF_ID = /^[0-9a-f]{8}$/i;
 
 /**
- * Lists the checkouts of a store, newest first, with their state at the store's current time. `q` is an id, the last 8
- * characters of an id, or a part of an order_id or description (decision 92). Refuses with `session_not_found` if
- * `before` is not a checkout of the store.
+ * `q` is an id, the last 8 characters of an id, or a part of an order_id or description (decision 92).
+ * Refuses with `session_not_found` if `before` is not a checkout of the store.
  */
 export async function listCheckouts(
   context: ServiceContext,
@@ -71,7 +65,6 @@ export async function listCheckouts(
 
 export function lastChangeOf({ attempts, events }: Store, checkout: Checkout): LastChange {
   const { id, status, createdAt } = checkout;
-  // Most checkouts of a list have not changed since their creation.
   const isNew = status === "created";
   return lastChange({
     checkout,
@@ -81,7 +74,6 @@ export function lastChangeOf({ attempts, events }: Store, checkout: Checkout): L
   });
 }
 
-/** Applies due settlements and expiries, so that every listed status is current. */
 async function applyAllDueChanges(context: ServiceContext, storeId: string): Promise<void> {
   const now = storeTime(context, storeId);
   for (let hasMore = true; hasMore;) {
@@ -113,7 +105,6 @@ function find(
   return { positions, search, olderPositions };
 }
 
-/** The checkout with the id `text`, or new checkouts whose id ends in these 8 characters; undefined if there are none. */
 function findById(lists: Lists, storeId: string, text: string): readonly CheckoutPosition[] | undefined {
   const id = text.toLowerCase();
   if (isUuid(text)) {
@@ -124,7 +115,6 @@ function findById(lists: Lists, storeId: string, text: string): readonly Checkou
   return positions.length > 0 ? positions : undefined;
 }
 
-/** The checkouts of an order_id; undefined if there are too many to sort. */
 function findByOrder(
   lists: Lists,
   storeId: string,

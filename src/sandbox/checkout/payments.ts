@@ -23,26 +23,23 @@ import { withCheckout, type CheckoutRef } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { StatusChangeEntry } from "../../core/checkout/shapes.ts";
 
-/** The result of a change: the checkout, its status changes, and whether a payment came too late to be applied. */
 type Change = {
   readonly checkout: Checkout;
   readonly changes: readonly StatusChangeEntry[];
   readonly isLate: boolean;
 };
 
-/** Maximum number of due items that are applied in one transaction, because other requests wait for it. */
 export const MAX_DUE_ITEMS = 100;
 
-/** An action of a payer on the hosted pages; `attempt` is the attempt shown on the page. */
 export type PayerAction =
   | { readonly kind: "start" }
   /** `attempt`: the attempt in whose wallet the payer cancelled; null if the payer cancelled on the checkout page. */
   | { readonly kind: "cancel"; readonly attempt: number | null }
   | { readonly kind: "finish"; readonly attempt: number; readonly result: AttemptResult }
-  /** Confirms a payment late, after expiring a checkout that has not ended (decision 10). */
+  /** Expires a checkout that has not ended, so that the payment is late (decision 10). */
   | { readonly kind: "finish_late"; readonly attempt: number };
 
-/** Applies an action of a payer. Refuses with `session_not_found` or `state_conflict`. */
+/** Refuses with `session_not_found` or `state_conflict`. */
 export function applyPayerAction(
   context: ServiceContext,
   checkoutId: string,
@@ -63,7 +60,6 @@ function currentAttempt({ store }: ServiceContext, { id }: Checkout): number | u
   return store.attempts.of(id).find(({ outcome }) => outcome === null)?.number;
 }
 
-/** Simulates the outcome of a payment. Refuses with `session_not_found` or `state_conflict`. */
 export function simulatePayment(
   context: ServiceContext,
   ref: CheckoutRef,
@@ -76,7 +72,7 @@ export function simulatePayment(
   );
 }
 
-/** Applies everything that is due for a checkout, and then a change of the checkout. */
+/** Everything that is due for the checkout is applied first. */
 function changeCheckout(
   context: ServiceContext,
   ref: CheckoutRef,
@@ -89,13 +85,12 @@ export function hasDueChange(context: ServiceContext, checkout: Checkout, now: n
   return isExpiryDue(checkout, now) || (scheduledSettlement(context, checkout)?.dueAt ?? Infinity) <= now;
 }
 
-/** The scheduled automatic settlement of a checkout; undefined if the checkout waits for a payer or is final. */
+/** Undefined if the checkout waits for a payer or is final. */
 export function scheduledSettlement({ store }: ServiceContext, checkout: Checkout): DueItem | undefined {
   if (isFinal(checkout.status) || settlementOf(checkout) === undefined) return undefined;
   return store.settlements.of(checkout.id);
 }
 
-/** The current state of a checkout, after a due settlement or expiry is applied. Writes only if something is due. */
 export function currentCheckout(
   context: ServiceContext,
   checkout: Checkout,
@@ -105,7 +100,6 @@ export function currentCheckout(
   return context.store.write(() => applyDueChanges(context, checkout, now));
 }
 
-/** Applies the due settlement and expiry of a checkout, each with its own due time. Runs inside a write. */
 export function applyDueChanges(context: ServiceContext, checkout: Checkout, now: number): Checkout {
   const { checkouts, settlements } = context.store;
   const { id } = checkout;
@@ -117,7 +111,6 @@ export function applyDueChanges(context: ServiceContext, checkout: Checkout, now
   return checkouts.findInAnyStore(id) ?? settledCheckout;
 }
 
-/** Applies due settlements and expiries, at most `limit`, so that the write stays short. */
 export function applyDueItems(
   context: ServiceContext,
   storeId: string,
@@ -150,7 +143,7 @@ function settleItem(
   return changeOutcome.ok ? changeOutcome.value.changes : [];
 }
 
-/** Applies all steps of a payer, from the checkout's current status to an outcome. Runs inside a write. */
+/** Runs inside a write. */
 function settle(
   context: ServiceContext,
   { checkout, outcome }: { readonly checkout: Checkout; readonly outcome: PayOutcome },
@@ -179,14 +172,12 @@ function settle(
   return accept({ ...finish, changes: [...start.changes, ...finish.changes] });
 }
 
-/** Expires a checkout now, as if the payer had not returned: its remaining lifetime is removed. */
 function expireNow(context: ServiceContext, checkout: Checkout, now: number): Outcome<Change> {
   const expiresAt = Math.min(checkout.expiresAt, Math.max(now, checkout.createdAt + 1));
   if (!isFinal(checkout.status)) context.store.checkouts.setExpiry(checkout.id, expiresAt);
   return apply(context, { checkout: { ...checkout, expiresAt }, command: { kind: "expire" } }, expiresAt);
 }
 
-/** Confirms a payment late: first expires the checkout, unless it has already ended. */
 function payLate(
   context: ServiceContext,
   { checkout, attempt }: { readonly checkout: Checkout; readonly attempt: number },
@@ -212,7 +203,6 @@ function apply(
   return decision.ok ? accept(record(context, { checkout, effect: decision.value }, now)) : decision;
 }
 
-/** Records the effect of a command on a checkout: the only way to change a status. */
 function record(
   context: ServiceContext,
   { checkout, effect }: { readonly checkout: Checkout; readonly effect: CommandEffect },

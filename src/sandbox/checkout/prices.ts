@@ -10,7 +10,6 @@ import type { Price } from "../../core/checkout/shapes.ts";
 
 const ADDED_NOTE = "approved when it was added to the sandbox";
 
-/** Adds a price to the catalog of a store (decision 89). Refuses with `state_conflict` as `decidePrice` does. */
 export function addPrice(
   context: ServiceContext,
   storeId: string,
@@ -29,7 +28,7 @@ export function addPrice(
   });
 }
 
-/** Retires a price: creates with it are refused from now on. Refuses with `not_found` if the store does not have it. */
+/** Creates with the price are refused from now on. Refuses with `not_found`. */
 export function retirePrice(
   context: ServiceContext,
   { storeId, id }: { readonly storeId: string; readonly id: string },
@@ -43,7 +42,6 @@ export function retirePrice(
   });
 }
 
-/** Records an approval, or its withdrawal, that came with an added or configured price instead of from the administrator. */
 export function recordApproval(
   { adminActions }: Pick<Store, "adminActions">,
   approval: { readonly storeId: string; readonly price: Price; readonly note: string; readonly at: number },

@@ -5,12 +5,11 @@ import { withStore } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 type OriginOfStore = { readonly storeId: string; readonly origin: string };
-/** An origin, and a path that `parseReturnPath` accepted. Default path: the origin's current path, or `/` if it is new. */
 type OriginToAdd = OriginOfStore & { readonly path?: string | undefined };
 
 const MAX_RETURN_ORIGINS = 20;
 
-/** Adds a return origin; an existing one keeps its position. Refuses with `not_found`, and above 20 with `state_conflict`. */
+/** An existing origin keeps its position. Refuses with `not_found`, and above 20 with `state_conflict`. */
 export function addReturnOrigin(
   context: ServiceContext,
   { storeId, origin, path }: OriginToAdd,
@@ -26,7 +25,6 @@ export function addReturnOrigin(
   });
 }
 
-/** Removes a return origin and returns the others. Refuses with `not_found` if the store has no such origin. */
 export function removeReturnOrigin(
   context: ServiceContext,
   { storeId, origin }: OriginOfStore,

@@ -11,10 +11,6 @@ const DEFAULT_AMOUNT_MINOR = 1000;
 
 type TestOrder = Pick<Checkout, "id" | "orderId" | "status">;
 
-/**
- * Creates an order for a user who has no application. Without a price, refuses with `state_conflict` if no payment
- * method or no currency is active; like v1, refuses an unknown price, and an amount together with a price.
- */
 export async function createTestOrder(
   context: ServiceContext,
   {
@@ -51,7 +47,6 @@ export async function createTestOrder(
   return accept({ id: checkout.id, orderId, status: checkout.status });
 }
 
-/** The terms of an order without a price; undefined if no payment method or no currency is active. */
 function defaultTerms({ store }: ServiceContext, storeId: string): object | undefined {
   const activeCapabilities = store.capabilities.of(storeId).filter((capability) => capability.active);
   const method = activeCapabilities.find(({ kind }) => kind === "payment_method")?.name;

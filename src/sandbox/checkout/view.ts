@@ -7,22 +7,19 @@ import { findCheckout, refuseUnknownStore, storeTime, type CheckoutRef } from ".
 import type { ServiceContext } from "../context.ts";
 import type { Attempt, LateResult } from "../../core/checkout/shapes.ts";
 
-/** The data of a checkout's pages, at one time of the store's clock. */
 export type CheckoutView = {
   readonly checkout: Checkout;
   readonly attempts: readonly Attempt[];
   readonly lateResults: readonly LateResult[];
   readonly names: StoreNames;
-  /** The address to which customers may be redirected (decision 19); null if the store has registered none. */
+  /** Customers may be redirected there (decision 19); null if the store has registered no address. */
   readonly returnOrigin: ReturnOrigin | null;
-  /** The time in milliseconds, by the store's clock. */
   readonly now: number;
   readonly isClockFrozen: boolean;
-  /** Whether the checkout will be settled automatically (decision 37). */
   readonly isAutomatic: boolean;
 };
 
-/** Reads a checkout after a due settlement or expiry is applied. Refuses with `session_not_found`. */
+/** A due settlement or expiry is applied first. Refuses with `session_not_found`. */
 export async function viewCheckout(
   context: ServiceContext,
   ref: CheckoutRef,

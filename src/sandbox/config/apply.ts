@@ -11,15 +11,13 @@ import { insertStore, type NewStore, type StoreMaker } from "../runtime/seed.ts"
 import { dropEndpoint, insertEndpoint } from "../webhook/endpoints.ts";
 import { configState } from "./state.ts";
 
-/** The state to which a configuration is applied, and the addresses that its endpoints may have. */
 export type ConfigContext = StoreMaker & { readonly store: Store; readonly targets: TargetPolicy };
 
-/** `prune`: whether to remove the list entries of these stores that the configuration does not contain. */
+/** `prune` removes the list entries of these stores that the configuration does not contain. */
 type ConfigInput = { readonly stores: readonly RequestedStore[]; readonly prune: boolean };
 
 type ApplyResult = { readonly changes: readonly PlannedChange[]; readonly made: readonly NewStore[] };
 
-/** Plans the changes of a configuration; changes nothing. */
 export function planConfig(
   context: Pick<ConfigContext, "store" | "masterKey" | "targets">,
   { stores, prune }: ConfigInput,
@@ -28,7 +26,7 @@ export function planConfig(
   return planChanges(stores, configState(context, keys), { prune, targets: context.targets });
 }
 
-/** Applies a configuration (decision 84). Runs inside a transaction, and refuses before its first write. */
+/** Runs inside a transaction, and refuses before its first write (decision 84). */
 export function applyConfig(context: ConfigContext, configInput: ConfigInput): Outcome<ApplyResult> {
   const plan = planConfig(context, configInput);
   if (!plan.ok) return plan;
@@ -38,7 +36,6 @@ export function applyConfig(context: ConfigContext, configInput: ConfigInput): O
     if (action === "keep" || action === "unmanaged") continue;
     if (change.kind === "store" && change.requestedItem !== undefined && action !== "change")
       newStores.set(storeId, insertStore(context.store, context, newStoreValues(change.requestedItem)));
-    // The creation of a store includes its capabilities and prices.
     else if (!newStores.has(storeId) || !CREATED_KINDS.has(change.kind)) applyChange(context, change);
   }
   return accept({ changes: plan.value, made: [...newStores.values()] });
@@ -60,7 +57,6 @@ function applyChange(context: ConfigContext, change: PlannedChange): void {
       return;
     }
     case "api_key":
-      // A new store already has its first key.
       if (store.credentials.findByHash(hashKey(change.apiKey)) === undefined)
         createKey({ store, world }, { storeId, apiKey: change.apiKey });
       return;
@@ -82,7 +78,7 @@ function newStoreValues({ apiKeys = [], prices, capabilities, ...fields }: Reque
   return { ...fields, ...capabilities, apiKey: apiKeys[0], prices: prices?.map(priceWithDefaults) };
 }
 
-/** Changes a capability, with an entry in the audit log like an action of the administrator (decision 84). */
+/** Writes an entry in the audit log like an action of the administrator (decision 84). */
 function changeCapability(
   { store }: ConfigContext,
   { kind, action, storeId, name: subject, differences }: PlannedChange,
@@ -104,7 +100,6 @@ function changeCapability(
   store.adminActions.insert(entry);
 }
 
-/** Changes a price. The audit log records each approval, also of changed terms, and each withdrawn approval. */
 function changePrice(
   { store }: ConfigContext,
   { action, storeId, name, differences, requestedItem }: Extract<PlannedChange, { kind: "price" }>,

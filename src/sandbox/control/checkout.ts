@@ -21,7 +21,6 @@ export const checkoutHandlers = {
     const paymentContext = isDrill ? withoutAssumptionLog(context) : context;
     const payment = await simulatePayment(paymentContext, { storeId, checkoutId: id }, outcome);
     if (!payment.ok) return payment;
-    // This operation takes the place of the payer on the pages, which is an assumption.
     paymentContext.assumptions.note(PAYER_DECISIONS, { storeId, requestId, at: storeTime(context, storeId) });
     const { checkout, isLate, changes: moves } = payment.value;
     return accept({ ...checkout, late: isLate, moves });
@@ -63,7 +62,7 @@ export const checkoutHandlers = {
   },
 } satisfies HandlersOf<"checkouts">;
 
-/** A context that records no assumptions, because the merchant's integration does not rely on the calls of a drill. */
+/** The merchant's integration does not rely on the calls of a drill. */
 function withoutAssumptionLog(context: OperationContext): OperationContext {
   return { ...context, assumptions: { ...context.assumptions, note: () => undefined } };
 }

@@ -34,7 +34,6 @@ import { runOperation } from "./handlers.ts";
 import { admitToControl } from "../control-admission.ts";
 import { resolvesWithin } from "../runtime/store-gate.ts";
 
-/** The dependencies of the control API; each role has its own credential. */
 export type ControlContext = OperationContext & {
   readonly controlToken: string;
   readonly adminToken: string;
@@ -49,7 +48,6 @@ const ROUTES: readonly ControlRoute[] = OPERATION_NAMES.map(routeOf);
 
 const find = createRouter(ROUTES, { owner: ["the control API", "控制 API "], segments: SEGMENTS });
 
-/** Everything under `/__sandbox/`. Checks browser, token, route, role, store and body, in this order. */
 export const CONTROL_AREA: Area<ControlContext, Caller> = {
   routes: ROUTES,
   find,
@@ -71,10 +69,8 @@ export const CONTROL_AREA: Area<ControlContext, Caller> = {
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };
 
-/** The codes of the router's refusals; refusals of operations do not pass through `refuse`. */
 const ROUTING_CODES: ReadonlySet<ErrorCode> = new Set(["not_found", "method_not_allowed"]);
 
-/** The route of an operation. A header with the operation's name distinguishes a missing object from an unknown operation. */
 function routeOf(name: OperationName): ControlRoute {
   const { method, path, entersStore } = CONTROL_OPERATIONS[name];
   const role = folderTokenFor(name);
@@ -107,7 +103,6 @@ async function answerCall(
   const [leaseId] = headerLines(request, LEASE_HEADER.toLowerCase());
   const call = { storeId: storeId.value, id, requestId, leaseId, caller, body: givenBody };
   const work = run(context, name, call);
-  // Only the wait of a GET is cut short: the answer to a write must not be replaced by a refusal.
   const mayWait = CONTROL_OPERATIONS[name].method === "GET";
   const answer = await (mayWait ? waitWhileValid(context, caller, work) : work);
   if (!answer.ok) return answer;
@@ -121,10 +116,8 @@ async function answerCall(
   return accept({ status: 200, headers: jsonHeaders(requestId), body });
 }
 
-/** Interval at which the token of a waiting request is checked, in milliseconds. */
 const CHECK_INTERVAL_MS = 1000;
 
-/** The outcome of a waiting request, or a refusal once the request's token is revoked or has expired. */
 async function waitWhileValid<Value>(
   { tokens, world }: ControlContext,
   caller: Caller,
@@ -136,7 +129,7 @@ async function waitWhileValid<Value>(
   return work;
 }
 
-/** Encodes an answer in slices, so that other requests do not wait for the thousands of checkouts of a clock move. */
+/** Encodes in slices, so that other requests do not wait for the thousands of checkouts of a clock move. */
 async function encodeAnswer(
   { world }: ControlContext,
   name: OperationName,
@@ -165,17 +158,14 @@ async function run<Name extends OperationName>(
 ): Promise<Outcome<AnswerOf<Name>>> {
   const body = decodeRequest(name, call.body);
   if (!body.ok) return body;
-  // Nothing is awaited between this check and the operation's write, so a lease that ends later undoes this write too.
+  // Nothing is awaited between this check and the operation's write, so a lease that ends later undoes this
+  // write too.
   const { leaseId } = call;
   const leaseCheck: Outcome<void> =
     leaseId === undefined ? accept(undefined) : context.leases.check({ storeId: call.storeId, id: leaseId });
   return leaseCheck.ok ? runOperation(context, name, { ...call, body: body.value }) : leaseCheck;
 }
 
-/**
- * The store in a path; empty for an operation without a store. A limited caller reaches only its own store, which is
- * also its default. Refuses with `not_found`.
- */
 function findStore({ store }: ControlContext, caller: Caller, storeId: string): Outcome<string> {
   if (storeId === "") return accept(storeId);
   const id = storeId === DEFAULT_STORE ? defaultStoreOf(store, caller) : storeId;
@@ -183,7 +173,6 @@ function findStore({ store }: ControlContext, caller: Caller, storeId: string): 
   return knowsStore(store, caller, id) ? accept(id) : refuseUnknownStore(id);
 }
 
-/** Parses a query. Refuses a repeated field with `invalid_parameter`. */
 function readQuery(query: string): Outcome<Readonly<Record<string, string>>> {
   const fields = [...new URLSearchParams(query)];
   const field = fields.find(

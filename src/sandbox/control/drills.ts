@@ -6,7 +6,6 @@ import { openLease } from "../readiness/open-lease.ts";
 import { postToEndpoint, recordDrill } from "../readiness/drills.ts";
 import type { HandlersOf } from "./handler.ts";
 
-/** A drill in the form of the API, with English texts. */
 function drillInEnglish(drill: RecordedDrill): AnswerOf<"recordDrill"> {
   return { ...drill, steps: drill.steps.map(inEnglish) };
 }
@@ -16,7 +15,6 @@ const DEFAULT_LIMIT = 100;
 export const drillHandlers = {
   listDrills: async ({ store }, { storeId, body: { kind = null, limit = DEFAULT_LIMIT } }) =>
     accept({ drills: store.drills.list({ storeId, kind, limit }).map(drillInEnglish) }),
-  // The id of a lease is the id of the request that opens the lease and keeps it open.
   openLease: async (context, { storeId, requestId: id, body: { drill, timeoutMs } }) => {
     const lease = await openLease(context, { storeId, id, drill }, timeoutMs);
     return mapValue(lease, (leaseFields) => ({ id, storeId, ...leaseFields }));

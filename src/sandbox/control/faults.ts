@@ -9,7 +9,6 @@ export const faultHandlers = {
     const [fault] = addedFaults.ok ? addedFaults.value : [];
     if (!addedFaults.ok || fault === undefined) return addedFaults as Outcome<never>;
     const lease = leaseId === undefined ? accept(undefined) : context.leases.check({ id: leaseId, storeId });
-    // If the lease ended during the write, its faults are removed again.
     if (!lease.ok) await undoEffects(context, leaseId);
     return mapValue(lease, () => ({ fault, faults: addedFaults.value }));
   },

@@ -17,7 +17,6 @@ import type { RequestLog } from "../runtime/request-log.ts";
 import type { EndpointsContext } from "../webhook/endpoints.ts";
 import type { ProcessDescription } from "../../core/sandbox/description.ts";
 
-/** The dependencies of the operations, including the timers that must be updated after a clock move. */
 export type OperationContext = ClockContext &
   EndpointsContext &
   DrillsContext &
@@ -26,41 +25,34 @@ export type OperationContext = ClockContext &
   ErasureContext &
   NamedSnapshotsContext & {
     readonly writeSignals: WriteSignals;
-    /** The address to which each store's listener forwards, as reported since the start. */
     readonly listenerTargets: Map<string, string>;
     readonly requests: Omit<RequestLog, "note" | "close">;
     readonly world: Pick<World, "sleep" | "monotonic" | "soon" | "after">;
-    /** Why no store of the folder delivers events (decision 71); undefined if the folder has no hold. */
+    /** No store of the folder delivers events (decision 71); undefined if the folder has no hold. */
     readonly folderHold: Hold | undefined;
     readonly description: ProcessDescription;
-    /** Renders a checkout's page as an HTML file; the first call loads the pages. Refuses with `session_not_found`. */
     readonly saveStory: (page: SavedStory) => Promise<Outcome<string>>;
-    /** The secrets of this sandbox that can have any form, so they are redacted by their value. */
+    /** The secrets can have any form, so they are redacted by their value. */
     readonly secrets: readonly string[];
     readonly portal: PortalAccess;
     readonly tokens: Tokens;
-    /** Stops this sandbox as a stop signal does. */
     readonly requestStop: () => void;
-    /** Handlers that replace the default handlers in a service whose stores are elsewhere. Default: none. */
+    /** Replace the usual operations of a service whose stores are elsewhere. Default: none. */
     readonly operations?: Partial<Handlers>;
   };
 
-/** A checkout whose page is saved as a file. */
 export type SavedStory = { readonly storeId: string; readonly id: string; readonly language: Language };
 
 export type OperationCall<Name extends OperationName> = {
-  /** The existing store in the path; empty for an operation without a store. */
   readonly storeId: string;
-  /** The id in the path; empty if the path has no id. */
   readonly id: string;
   readonly requestId: string;
-  /** The caller. A limited caller reaches only its own store, even with an operation on all stores. */
+  /** A limited caller reaches only its own store, even with an operation on all stores. */
   readonly caller: Caller;
   readonly leaseId?: string | undefined;
   readonly body: RequestOf<Name>;
 };
 
-/** The handler of each operation. Requests and answers have domain values. */
 export type Handlers = {
   readonly [Name in OperationName]: (
     context: OperationContext,

@@ -14,7 +14,6 @@ import { requestHandlers } from "./requests.ts";
 import { storesHandlers } from "./stores.ts";
 import { webhookHandlers } from "./webhook.ts";
 
-/** Runs an operation for the control API or the portal. A change notifies waiting requests and open pages. */
 export async function runOperation<Name extends OperationName>(
   context: OperationContext,
   name: Name,

@@ -63,7 +63,7 @@ export const readinessHandlers = {
   adminLog: async ({ store }, { storeId }) => accept({ storeId, acts: store.adminActions.of(storeId) }),
 } satisfies HandlersOf<"readiness">;
 
-/** Redacts keys and secrets in a note, because rows of the audit log are never changed. */
+/** A row of the audit log is never changed, so no secret may get into it. */
 function redactNote(note: string | undefined): string | null {
   return note === undefined ? null : redactStored(note);
 }

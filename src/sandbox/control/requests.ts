@@ -35,7 +35,7 @@ export const requestHandlers = {
   },
 } satisfies HandlersOf<"requests">;
 
-/** Lists requests, oldest first. A waiting call is answered when there is a request, or at the end of its wait. */
+/** Oldest first. */
 async function awaitRequests(
   context: OperationContext,
   storeId: string,
@@ -63,7 +63,7 @@ async function awaitRequests(
   return newestRequests.toReversed();
 }
 
-/** An entry of the log: `at` is by the store's clock, `realAt` by the real clock. */
+/** `at` is by the store's clock, `realAt` by the real clock. */
 function entryOf<Request extends LoggedRequest>(
   request: Request,
 ): Omit<Request, "byDrill"> & Pick<RequestEntry, "message" | "fact" | "byDrill" | "realAt"> {

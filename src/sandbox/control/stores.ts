@@ -87,18 +87,15 @@ export const storesHandlers = {
   },
 } satisfies HandlersOf<"stores">;
 
-/** The snapshots that a caller may use; a limited caller may use only snapshots of its own store. */
 function snapshotsOf(context: OperationContext, caller: Caller): readonly NamedSnapshot[] {
   return listSnapshots(context, context.snapshotStorage).filter(({ storeId }) => reaches(caller, storeId));
 }
 
-/** Refuses every snapshot that a limited caller may not use, as if there were no such snapshot. */
 function requireOwnSnapshot(context: OperationContext, caller: Caller, name: string): Outcome<void> {
   const isOwn = reaches(caller, null) || snapshotsOf(context, caller).some((item) => item.name === name);
   return isOwn ? accept(undefined) : refuseUnknownSnapshot(name);
 }
 
-/** Ends the leases of deleted stores: undoes the effects of their drills, and notifies the drills' commands. */
 async function endOrphanLeases(
   { store, leases }: Pick<OperationContext, "store" | "leases">,
   storeIds: readonly string[],

@@ -36,10 +36,8 @@ import type { DeliveryEntry, EventEntry } from "../../core/webhook/shapes.ts";
 
 const DEFAULT_LIMIT = 100;
 
-/** The state of an endpoint after each action; a removed endpoint has none. */
 const STATE_BY_ACTION = { enable: "enabled", disable: "disabled", pause: "paused", leave: "paused" } as const;
 
-/** Makes the hold of the store an endpoint's reason, unless the endpoint has a cause other than a manual pause. */
 function addHold(
   { holdOf }: Pick<OperationContext, "holdOf">,
   endpoint: EffectiveEndpoint,
@@ -173,17 +171,14 @@ function currentEndpoint({ leases }: OperationContext, endpoint: Endpoint): Effe
   return effectiveEndpoint(endpoint, leases.webhooksHeldBy(endpoint.storeId));
 }
 
-/** The time of a store's clock; null if it is the real time. */
 function storeTimeIfMoved({ store, world }: OperationContext, storeId: string): number | null {
   const clock = store.clocks.of(storeId) ?? REAL_CLOCK;
   const isReal = clock.frozenAt === null && clock.offsetMs === 0;
   return isReal ? null : storeNow(clock, world.now());
 }
 
-/** Maximum pause between two reads of an endpoint, in milliseconds, because not every change sends a notification. */
 const CHECK_INTERVAL_MS = 1000;
 
-/** Waits until an endpoint is disabled, paused, removed or not at `url`, or for `waitMs`. Without `url`, does not wait. */
 function awaitEndpointChange(
   context: OperationContext,
   { storeId, id: endpointId }: { readonly storeId: string; readonly id: string },
@@ -196,7 +191,6 @@ function awaitEndpointChange(
   return pollUntil(context, { storeId, waitMs }, { read, isEnough, maxPauseMs: CHECK_INTERVAL_MS });
 }
 
-/** Refuses `before` together with a parameter for newer entries, with `invalid_parameter`. */
 function checkPage(
   query: Partial<Pick<RequestOf<"listEvents">, "before" | "since" | "waitMs">>,
 ): Outcome<void> {
@@ -205,7 +199,6 @@ function checkPage(
   return refuseFact("before_and_newer", { newer: since === undefined ? "wait_ms" : "since" });
 }
 
-/** Lists events; without `since`, the newest. Each read continues where the previous read ended. */
 function awaitEvents(
   context: OperationContext,
   storeId: string,
@@ -226,7 +219,6 @@ function awaitEvents(
   });
 }
 
-/** Waits until `read` finds something. Returns an empty list after the wait, or when the store is being erased. */
 function awaitItems<Found>(
   context: OperationContext,
   { storeId, waitMs }: { readonly storeId: string; readonly waitMs: number | undefined },

@@ -30,17 +30,14 @@ type ExplainContext = ServiceContext & {
   readonly holdOf: (storeId: string) => Hold | undefined;
 };
 
-/** A checkout's story with the requests of its order, and the time by the store's clock. */
 export type StoryWithRequests = ReturnType<typeof readStory>;
 
-/** Maximum number of requests, checkouts and deliveries in a story; the newest are kept. */
 const MAX_STORY_ITEMS = 1000;
 
 type ExplainQuery = { readonly context: ExplainContext; readonly storeId: string; readonly id: string };
 
 type Subject = { readonly id: string; readonly as?: ExplainableKind | undefined };
 
-/** Explains each kind of object, in the order of a search; undefined if the store has no such object. */
 const EXPLAINERS = {
   request: explainRequestById,
   checkout: explainCheckoutById,
@@ -49,7 +46,6 @@ const EXPLAINERS = {
   order: explainOrderById,
 } satisfies Readonly<Record<ExplainableKind, unknown>>;
 
-/** The kinds of objects that a typed id can name, each with its query, in the order of the search. */
 function lookupsFor(
   { id: typedId, as }: Subject,
   scope: Pick<ExplainQuery, "context" | "storeId">,
@@ -59,7 +55,6 @@ function lookupsFor(
   return kinds.map((kind) => [kind, { ...scope, id: kind === "order" ? typedId : id }]);
 }
 
-/** Explains an object by its id, or an order by its order_id. Writes only due changes. Refuses with `not_found`. */
 export async function explain(
   context: ExplainContext,
   storeId: string,
@@ -77,7 +72,6 @@ export async function explain(
     : refuseFact("nothing_to_explain_in_log", { ...values, failure });
 }
 
-/** For each kind of object, finds the id of the checkout whose story contains it; undefined if there is none. */
 const FINDERS_OF_CHECKOUT: Readonly<Record<ExplainableKind, (query: ExplainQuery) => string | undefined>> = {
   request: checkoutIdOfRequest,
   checkout: ({ context, storeId, id }) => context.store.checkouts.find(storeId, id)?.id,
@@ -88,10 +82,7 @@ const FINDERS_OF_CHECKOUT: Readonly<Record<ExplainableKind, (query: ExplainQuery
     context.store.checkouts.ofOrder({ storeId, orderId: id, limit: 1 })[0]?.id,
 };
 
-/**
- * The id of the checkout whose story contains an object, which is named as in `explain`; for an order, its newest
- * checkout. Refuses with `not_found`.
- */
+/** An order has the story of its newest checkout. Refuses with `not_found`. */
 export function storyCheckoutId(context: ExplainContext, storeId: string, subject: Subject): Outcome<string> {
   for (const [kind, query] of lookupsFor(subject, { context, storeId })) {
     const checkoutId = FINDERS_OF_CHECKOUT[kind](query);
@@ -103,7 +94,6 @@ export function storyCheckoutId(context: ExplainContext, storeId: string, subjec
     : refuseFact("no_checkout_of", { what: subject.as, received: receivedText });
 }
 
-/** The checkout that a request created, otherwise its conflicting checkout, otherwise the newest one of its order. */
 function checkoutIdOfRequest({ context, storeId, id }: ExplainQuery): string | undefined {
   const request = context.requests.find(storeId, id);
   if (request === undefined) return undefined;
@@ -129,7 +119,6 @@ function explainRequestById({ context, storeId, id }: ExplainQuery): Explanation
   return explainRequest(request, conflict, replays);
 }
 
-/** Reads a logged request, its newest replays, and the state to which it refers. Refuses with `not_found`. */
 export function readLoggedRequest(context: ExplainContext, storeId: string, id: string) {
   const loggedRequest = context.requests.find(storeId, id);
   if (loggedRequest === undefined) return refuseUnknownRequest(context.requests, id);
@@ -150,7 +139,6 @@ export function refuseUnknownRequest(log: Pick<RequestLog, "failure">, id: strin
     : refuseFact("request_log_failed", { request: id, failure });
 }
 
-/** `keys`: the idempotency keys of the checkouts that the request may have created. */
 function readStoryRequest(
   request: LoggedRequest,
   checkout: ExistingCheckout | undefined,
@@ -181,9 +169,8 @@ function conflictOf(
 }
 
 /**
- * The checkout with which a request conflicted. The log of an older version does not name it: then it is found by the
- * request's key (`idempotency_key_reused`) or is the open or paid checkout of the order (`order_conflict`). For an
- * accepted request, the newest checkout of its order. Otherwise undefined.
+ * The log of an older version does not name the checkout: then it is found by the request's key
+ * (`idempotency_key_reused`) or is the open or paid checkout of the order (`order_conflict`).
  */
 function conflictingCheckout(
   store: Store,
@@ -211,7 +198,6 @@ async function explainCheckoutById({ context, storeId, id }: ExplainQuery): Prom
 
 type CheckoutFacts = Pick<CheckoutView, "checkout" | "attempts" | "lateResults" | "now">;
 
-/** A checkout's story: its retrieves, and the order's requests until the next checkout (the first: also earlier ones). */
 export function readStory(context: ExplainContext, facts: CheckoutFacts) {
   const { store } = context;
   const { checkout } = facts;
@@ -221,12 +207,10 @@ export function readStory(context: ExplainContext, facts: CheckoutFacts) {
   const index = orderCheckouts.findIndex((item) => item.id === id);
   const start = index === orderCheckouts.length - 1 ? 0 : checkout.createdAt;
   const nextStart = orderCheckouts[index - 1]?.createdAt;
-  // A request that created a checkout began before its creation, and ended after it.
   const requests = allRequests.filter(({ path, storeAt, durationMs }) => {
     const endedAt = storeAt + Math.ceil(durationMs);
     return (endedAt >= start && (nextStart === undefined || endedAt < nextStart)) || path.endsWith(id);
   });
-  // At most `MAX_STORY_ITEMS`.
   const checkoutCount = orderCheckouts.length;
   return { ...readCheckout(context, facts), requests, now: facts.now, checkoutCount };
 }
@@ -260,7 +244,6 @@ async function explainOrderById(query: ExplainQuery): Promise<Explanation | unde
   return explainOrder(orderId, stories, { requests, now: storeTime(context, storeId) });
 }
 
-/** The newest requests about an order, oldest first. */
 function requestsOf(
   context: ExplainContext,
   storeId: string,
@@ -271,7 +254,6 @@ function requestsOf(
     .list(storeId, { ...noFilter, orderId, limit: MAX_STORY_ITEMS })
     .toReversed();
   return requests.map((request) => {
-    // Only refused requests are compared with a checkout.
     const conflict = request.code === null ? undefined : conflictOf(context, storeId, request);
     return readStoryRequest(request, conflict, keys);
   });
@@ -295,7 +277,6 @@ function explainDeliveryById({ context, storeId, id }: ExplainQuery): Explanatio
   return explainDelivery(event, readDelivery(context, delivery), storeTime(context, storeId));
 }
 
-/** Reads a delivery. A listener's address is its forwarding address, if the listener has reported that address. */
 function readDelivery({ store, listenerTargets, holdOf }: ExplainContext, delivery: Delivery) {
   const endpoint = store.endpoints.find(delivery.endpointId);
   const attempts = store.deliveryAttempts.of(delivery.id);

@@ -11,14 +11,12 @@ type FindContext = {
   readonly requests: Pick<RequestLog, "search" | "find">;
 };
 
-/** Number of newest objects of each kind that are searched for the end of an id, the same number as in the commands. */
 const MAX_SEARCHED_IDS = 1000;
-/** Maximum number of stores to search if no store is named. */
 const MAX_STORES = 100;
 const END_OF_ID = /^[\da-f]{8}$/i;
 const SEARCH_ADDRESS = /^\/portal(?:\/([^/?]+))?\/find\?(.*)$/;
 
-/** The path of the page of the store's object that a text names: an id or its end, an order_id, a key or a price. */
+/** `text` is an id or its end, an order_id, a key or a price. */
 export function findPathInStore(context: FindContext, storeId: string, text: string): string | undefined {
   if (text === "") return undefined;
   const id = text.toLowerCase();
@@ -41,7 +39,6 @@ export function findPathInAnyStore(context: FindContext, text: string): string |
   return undefined;
 }
 
-/** Refuses with `not_found` a search for a UUID that its store lacks or, with up to `MAX_STORES`, that no store has. */
 export function requireSearchTarget(context: FindContext, address: string): Outcome<void> {
   const { stores } = context.store;
   const [, storeId, query = ""] = SEARCH_ADDRESS.exec(address) ?? [];
@@ -66,7 +63,6 @@ function pathOfKey({ store }: FindContext, storeId: string, key: string): string
   return checkoutId && `/checkouts/${checkoutId}`;
 }
 
-/** The page of an object by its id. Searches the request log last, because the log has no index of ids. */
 function pathOfId({ store, requests }: FindContext, storeId: string, id: string): string | undefined {
   if (store.checkouts.find(storeId, id) !== undefined) return `/checkouts/${id}`;
   if (store.endpoints.find(id)?.storeId === storeId) return `/webhooks/endpoints/${id}`;
@@ -80,7 +76,6 @@ function pathOfId({ store, requests }: FindContext, storeId: string, id: string)
   return requests.find(storeId, id) === undefined ? undefined : `/requests/${id}`;
 }
 
-/** The page for a short id, as tables in the terminal show it; undefined if several of the newest objects have that end. */
 function pathOfEnding(context: FindContext, storeId: string, ending: string): string | undefined {
   const { store, requests } = context;
   const limit = MAX_SEARCHED_IDS;
@@ -96,7 +91,6 @@ function pathOfEnding(context: FindContext, storeId: string, ending: string): st
   return onlyId === undefined || otherIds.length > 0 ? undefined : pathOfId(context, storeId, onlyId);
 }
 
-/** The page of a refused request with this idempotency key, if it is among the newest requests. */
 function pathOfRefusedRequest({ requests }: FindContext, storeId: string, key: string): string | undefined {
   const refusedRequest = requests
     .search(storeId, { limit: MAX_SEARCHED_IDS })

@@ -9,7 +9,6 @@ import type { RefusedOrder } from "../../core/checkout/shapes.ts";
 type SearchContext = ServiceContext & { readonly requests: Pick<RequestLog, "refusedOf"> };
 
 export type SearchHits = Pick<CheckoutPage, "nextBefore" | "searched" | "searchedBackTo"> & {
-  /** The checkouts, newest first. */
   readonly checkouts: readonly Checkout[];
   readonly refusedOrders: readonly RefusedOrder[];
   readonly hasSearchedAllRefused: boolean;
@@ -20,7 +19,10 @@ export type SearchHits = Pick<CheckoutPage, "nextBefore" | "searched" | "searche
 const MAX_CHECKOUTS = 20;
 const MAX_REFUSED_ORDERS = 20;
 
-/** Searches the newest 20,000 checkouts, 1,000 refused requests among the newest 20,000, endpoints and event types. */
+/**
+ * Searches the newest 20,000 checkouts, 1,000 refused requests among the newest 20,000, endpoints and event
+ * types.
+ */
 export async function searchStore(
   context: SearchContext,
   storeId: string,
@@ -44,7 +46,6 @@ export async function searchStore(
 
 const NO_LIST = { checkouts: [], nextBefore: null, searched: null, searchedBackTo: null } as const;
 
-/** The matching order_ids of refused requests, except order_ids with a checkout, which is found itself. */
 export function findRefusedOrders(
   { store, requests }: SearchContext,
   storeId: string,

@@ -10,7 +10,6 @@ export function countActiveFaults(
   return faults.filter((fault) => !hasEnded(fault, storeTime(context, fault.storeId))).length;
 }
 
-/** Removes the faults of a store that have ended, and returns the active faults; runs inside a write. */
 export function removeEndedFaults(
   { store }: Pick<ServiceContext, "store">,
   storeId: string,
@@ -23,7 +22,7 @@ export function removeEndedFaults(
   });
 }
 
-/** Takes the first matching fault that applies. Every fault counts its matches, even if another fault is taken. */
+/** The first matching fault. Every fault counts its matches, even if another fault is taken. */
 export function takeFault<WantedFault extends Fault>(
   context: Pick<ServiceContext, "store">,
   storeId: string,

@@ -23,13 +23,11 @@ import type { AreaRequest } from "../area.ts";
 import type { ServiceContext } from "../context.ts";
 import { takeFault } from "./active.ts";
 
-/** `pause` ends early when the sandbox stops. */
 export type ApiFaultContext = ServiceContext & {
   readonly world: Pick<World, "now">;
   readonly pause: (milliseconds: number) => Promise<void>;
 };
 
-/** A v1 request of a known caller, and the functions that answer it. */
 type FaultableCall = {
   readonly call: AreaRequest;
   readonly caller: Pick<CredentialInStore, "storeId" | "clock">;
@@ -37,7 +35,7 @@ type FaultableCall = {
   readonly refuse: (refusal: Refusal) => Answer;
 };
 
-/** Answers a request, with a fault of its store if one applies. A store without faults costs one check (decision 94). */
+/** A store without faults costs one check (decision 94). */
 export function answerWithFaults(
   context: ApiFaultContext,
   faultableCall: FaultableCall,
@@ -72,7 +70,6 @@ async function applyFault(context: ApiFaultContext, faultableCall: FaultableCall
   return accept(ANSWER_EFFECTS[action](answer, fault, context));
 }
 
-/** The answers of faults that keep a request from being processed. */
 const SUBSTITUTE_ANSWERS = {
   status: statusAnswer,
   rate_limit: ({ retryAfterS }, requestId) => {
@@ -92,7 +89,6 @@ function isSubstituteAction(action: ApiAction): action is SubstituteAction {
   return action in SUBSTITUTE_ANSWERS;
 }
 
-/** The effects of all other faults on the answer to a processed request. */
 const ANSWER_EFFECTS: Readonly<
   Record<
     Exclude<ApiAction, SubstituteAction>,
@@ -123,7 +119,6 @@ function addFaultName(answer: Answer, fault: ApiFault): Answer {
   };
 }
 
-/** The error codes by status. A status without a code gets the plain answer of a proxy in front of the service. */
 const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = Object.fromEntries(
   (
     [
@@ -149,12 +144,10 @@ function statusAnswer(fault: ApiFault, requestId: string): Answer {
   return { status, headers, body: `${status}: ${message}\n` };
 }
 
-/** An answer that is never sent; the log shows the status 0. */
 function createUnsentAnswer(requestId: string): Answer {
   return { status: 0, headers: { "X-Request-Id": requestId }, body: "", isDropped: true };
 }
 
-/** An answer whose whole body is sent in parts, with its Content-Length; a streamed answer stays unchanged. */
 function streamAnswer(answer: Answer, partsOf: (body: Uint8Array) => AsyncIterable<Uint8Array>): Answer {
   const { body } = answer;
   if (!isWholeBody(body)) return answer;
@@ -165,11 +158,9 @@ function streamAnswer(answer: Answer, partsOf: (body: Uint8Array) => AsyncIterab
 
 async function* yieldFirstHalf(bytes: Uint8Array): AsyncIterable<Uint8Array> {
   yield bytes.subarray(0, Math.floor(bytes.length / 2));
-  // A body that throws makes the server close the connection.
   throw new Error("a fault truncates this body");
 }
 
-/** Number of pieces of a slow body. */
 const PIECE_COUNT = 16;
 
 async function* yieldSlowly(bytes: Uint8Array, pause: () => Promise<void>): AsyncIterable<Uint8Array> {

@@ -6,7 +6,6 @@ import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { ServiceContext } from "../context.ts";
 import { takeFault } from "./active.ts";
 
-/** Takes the fault that applies to a delivery, once (decision 45); undefined if there is none. Runs inside a write. */
 export function takeDeliveryFault(
   context: Pick<ServiceContext, "store">,
   { delivery, event }: { readonly delivery: Delivery; readonly event: StoredEvent },

@@ -14,14 +14,12 @@ type FaultsContext = ServiceContext & {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes">;
 };
 
-/** Maximum number of faults in a store, because every request checks all faults. */
 const MAX_FAULTS = 100;
 const SEED_BYTES = 8;
 
 /**
- * Adds a fault, or the faults of a profile, with one seed. Refuses conflicting fields with `invalid_parameter`, an
- * event or endpoint that the store does not have with `not_found`, and too many faults with `state_conflict`. A lease's
- * faults end with the lease.
+ * Refuses conflicting fields with `invalid_parameter`, an event or endpoint that the store does not have with
+ * `not_found`, and too many faults with `state_conflict`. A lease's faults end with the lease.
  */
 export function addFaults(
   context: FaultsContext,
@@ -53,7 +51,6 @@ export function addFaults(
   });
 }
 
-/** The active faults of a store, oldest first. */
 export function listFaults(
   context: Pick<FaultsContext, "store" | "world">,
   storeId: string,
@@ -62,7 +59,6 @@ export function listFaults(
   return context.store.faults.readUncached(storeId).filter((fault) => !hasEnded(fault, now));
 }
 
-/** Removes a fault. Refuses with `not_found`, for another store's fault too. */
 export function removeFault(context: FaultsContext, storeId: string, id: string): Promise<Outcome<Fault>> {
   return withStore(context, storeId, (store, now) => {
     const foundFault = removeEndedFaults(context, storeId, now).find((fault) => fault.id === id);

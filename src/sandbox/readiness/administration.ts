@@ -10,13 +10,11 @@ import { withStore, refuseUnknownStore } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { RecordedAction } from "../../core/readiness/shapes.ts";
 
-/** An action on a store, without its time. */
 type ActionInput = Omit<AdminAction, "at">;
 
 /**
- * Applies an action of the administrator, or records a request of the merchant (decision 49). One transaction writes
- * the change and its audit row. Refuses with `state_conflict` an action that would change nothing or is not allowed
- * yet, and with `not_found` an unknown store, capability or price.
+ * Refuses with `state_conflict` an action that would change nothing or is not allowed yet, and with
+ * `not_found` an unknown store, capability or price.
  */
 export function applyAction(context: ServiceContext, input: ActionInput): Promise<Outcome<RecordedAction>> {
   const { storeId } = input;
@@ -36,7 +34,6 @@ export function applyAction(context: ServiceContext, input: ActionInput): Promis
   });
 }
 
-/** Applies the change of an action. Requests, approved credentials and the gate exist only as audit rows. */
 function apply({ stores, prices, capabilities }: Store, { storeId, action, subject }: ActionInput): void {
   const name = subject ?? "";
   switch (action) {
@@ -44,7 +41,6 @@ function apply({ stores, prices, capabilities }: Store, { storeId, action, subje
     case "deactivate":
       return stores.setActive(storeId, action === "activate");
     case "enable_capability": {
-      // Enabling adds a missing capability.
       const kind = capabilityKindOf(name);
       const isNew = capabilities.of(storeId).every((capability) => capability.name !== name);
       if (isNew && kind !== undefined) return capabilities.insert(storeId, { kind, name });

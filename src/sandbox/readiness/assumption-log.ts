@@ -3,10 +3,8 @@ import type { AssumptionUse } from "../../store/readiness/assumption-uses.ts";
 import type { Store } from "../../store/store.ts";
 import { createWorkers } from "../runtime/workers.ts";
 
-/** The use of decisions by a request. Its time is in milliseconds by the store's clock. */
 type Reliance = {
   readonly storeId: string;
-  /** The id of the request; if there is none, the id of the event or checkout. */
   readonly requestId: string;
   readonly at: number;
 };
@@ -15,7 +13,7 @@ export type AssumptionLog = ReturnType<typeof createAssumptionLog>;
 
 const WORKER_KEY = "assumptions";
 
-/** Known uses are kept in memory. A use is committed after its request; if a crash loses it, the next use is recorded. */
+/** A use is committed after its request; if a crash loses it, the next use is recorded. */
 export function createAssumptionLog(
   store: Pick<Store, "assumptionUses" | "write">,
   report: (error: unknown) => void,
@@ -35,7 +33,6 @@ export function createAssumptionLog(
   async function flushQueue(): Promise<void> {
     const writtenUses = new Set(queue);
     if (writtenUses.size === 0) return;
-    // A use that `forget` removed meanwhile is not written.
     await store.write(() => queue.filter((use) => writtenUses.has(use)).forEach(store.assumptionUses.note));
     queue = queue.filter((use) => !writtenUses.has(use));
   }
@@ -46,7 +43,7 @@ export function createAssumptionLog(
   };
 
   return {
-    /** Records that a request relied on decisions; only the first use of each decision in a store is written. */
+    /** Writes only the first use of each decision in a store. */
     note: (reliedDecisions: DecisionNumbers, { storeId, requestId, at }: Reliance): void => {
       for (const decision of reliedDecisions) {
         const decisions = decisionsOf(storeId);
@@ -56,17 +53,15 @@ export function createAssumptionLog(
         workers.wake(WORKER_KEY);
       }
     },
-    /** The decisions on which a store's integrations rely, including all earlier calls of `note`. */
     of: async (storeId: string): Promise<readonly AssumptionUse[]> => {
       await awaitWrites();
       return store.assumptionUses.of(storeId);
     },
-    /** Forgets the uses of a store, written or not. Must be called inside the write that deletes them. */
+    /** Must be called inside the write that deletes the uses. */
     forget: (storeId: string): void => {
       knownUses.delete(storeId);
       queue = queue.filter((use) => use.storeId !== storeId);
     },
-    /** Resolves when all recorded uses are on disk, or could not be written. */
     idle: awaitWrites,
   };
 }

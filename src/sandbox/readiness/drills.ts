@@ -1,4 +1,3 @@
-// Sends the requests of drills to receivers, and records the results of drills.
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
@@ -17,7 +16,6 @@ export type DrillsContext = Pick<ServiceContext, "store"> &
     readonly listenerTargets: ReadonlyMap<string, string>;
   };
 
-/** Records the result of a drill. Refuses with `not_found`, and a duplicates drill as `checkSubject` does. */
 export function recordDrill(
   context: DrillsContext,
   storeId: string,
@@ -41,7 +39,10 @@ export function recordDrill(
   });
 }
 
-/** Refuses with `state_conflict` if the enabled endpoints are not the drill's endpoints, or if nothing is delivered. */
+/**
+ * Refuses with `state_conflict` if the enabled endpoints are not the drill's endpoints, or if nothing is
+ * delivered.
+ */
 function checkSubject(context: DrillsContext, storeId: string, subject: string): Outcome<void> {
   const holdCheck = refuseHold(context, storeId);
   if (!holdCheck.ok) return holdCheck;
@@ -51,7 +52,7 @@ function checkSubject(context: DrillsContext, storeId: string, subject: string):
   return duplicatesSubject(endpoints) === subject ? accept(undefined) : refuseFact("endpoints_changed", {});
 }
 
-/** The receiver of a drill's requests. Refuses with `not_found`, or with `state_conflict` if it receives nothing. */
+/** Refuses with `not_found`, or with `state_conflict` if the endpoint receives nothing. */
 function endpointToDrill(context: DrillsContext, storeId: string, endpointId: string): Outcome<Endpoint> {
   const holdCheck = refuseHold(context, storeId);
   if (!holdCheck.ok) return holdCheck;
@@ -73,7 +74,7 @@ function refuseHold({ holdOf }: Pick<DrillsContext, "holdOf">, storeId: string):
 
 type Post = Parameters<typeof postToReceiver>[1];
 
-/** Sends a request, and again over a new connection if a kept connection failed, except by a timeout. */
+/** Sends again over a new connection if a kept connection failed, except by a timeout. */
 async function postWithRetry(context: DrillsContext, post: Post): Promise<PostResult> {
   const answer = await postToReceiver(context, post);
   const { result } = answer;
@@ -82,7 +83,6 @@ async function postWithRetry(context: DrillsContext, post: Post): Promise<PostRe
   return isStale ? postToReceiver(context, { ...post, connection: "fresh" }) : answer;
 }
 
-/** Sends requests at the same moment. Refuses if the lease has ended, and refuses endpoints as `endpointToDrill` does. */
 export async function postToEndpoint(
   context: DrillsContext,
   storeId: string,
@@ -113,7 +113,7 @@ export async function postToEndpoint(
   return accept({ answers: await Promise.all(requestsToSend.map((send) => send())) });
 }
 
-/** Pause between the parts of a request, in milliseconds, so that a receiver reads each part separately. */
+/** A receiver then reads each part separately. */
 const PARTS_PAUSE_MS = 50;
 
 function withSuffix(address: string, suffix: RequestOf<"postToEndpoint">["posts"][number]["suffix"]): string {

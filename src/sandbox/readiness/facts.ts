@@ -13,7 +13,6 @@ import type { EndpointFact, JudgedChecklist, ReadinessFacts } from "../../core/r
 type ReadinessContext = Pick<ServiceContext, "world"> &
   SecretsContext & { readonly leases: Pick<Leases, "of" | "webhooksHeldBy"> };
 
-/** Reads all facts for the launch checklist (decision 49). Refuses with `not_found` if there is no such store. */
 function readReadiness(context: ReadinessContext, storeId: string): Outcome<ReadinessFacts> {
   const { store } = context;
   const details = store.stores.details(storeId);
@@ -43,7 +42,6 @@ function readReadiness(context: ReadinessContext, storeId: string): Outcome<Read
   });
 }
 
-/** The facts of a store and its judged checklist. Refuses with `not_found` if there is no such store. */
 export function judgeStore(
   context: ReadinessContext,
   storeId: string,

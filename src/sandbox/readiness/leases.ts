@@ -8,24 +8,21 @@ import type { RunningDrill } from "../../core/readiness/drill-shapes.ts";
 
 export type LeaseRef = { readonly storeId: string; readonly id: string };
 
-/** A drill's lease on a store, which lasts as long as the drill's command. */
 type Lease = LeaseRef & Omit<RunningDrill, "drill"> & { readonly drill: LeaseKind };
 
-/** `undo`: undoes the effects of a lease; called once, whatever ends the lease, at the latest after `timeoutMs`. */
 type LeaseEnd = { readonly timeoutMs: number; readonly undo: () => Promise<void> };
 
 type OpenLease = Pick<LeaseEnd, "undo"> & {
   readonly lease: Lease;
   readonly retrievedIds: string[];
-  /** Called when the lease ends, to wake the response that waits for its next beat. */
   announce: () => void;
 };
 
 export type Leases = ReturnType<typeof createLeases>;
 
 /**
- * Leases are in memory, and end with their connections, so that a drill's effects end with its command (decision 66).
- * An error of `undo` is reported, and the lease ends anyway. `onChange` is called when a store's leases have changed.
+ * A drill's effects end with its command, even after a kill (decision 66). An error of `undo` is reported,
+ * and the lease ends anyway.
  */
 export function createLeases(world: Pick<World, "after">, { report, onChange }: LeaseCallbacks) {
   const leases = new Map<string, OpenLease>();
@@ -45,22 +42,16 @@ export function createLeases(world: Pick<World, "after">, { report, onChange }: 
     const isValid = lease?.storeId === storeId && (drill === undefined || drill === lease.drill);
     return isValid ? accept(undefined) : refuseFact("lease_ended", { lease: id });
   };
-  /** The leases of a store, oldest first. */
   const leasesOf = (storeId: string): readonly Lease[] =>
     [...leases.values()].map(({ lease }) => lease).filter((lease) => lease.storeId === storeId);
 
   return {
-    /** Opens a lease for at most `timeoutMs`. */
     open: (lease: Lease, { timeoutMs, undo }: LeaseEnd): void => {
       leases.set(lease.id, { lease, undo, retrievedIds: [], announce: () => undefined });
       onChange(lease.storeId);
       // Ends the lease of a command that is connected but hangs, for example after Ctrl-Z.
       world.after(timeoutMs, () => void finish(lease.id));
     },
-    /**
-     * The body of the response that holds a lease: the text, then a line break each second. The lease ends when the
-     * client disconnects, or when `isAllowed` returns false.
-     */
     hold: (id: string, text: string, isAllowed: () => boolean): AsyncIterable<Uint8Array> =>
       createLeaseBody(text, {
         isOver: async () => {
@@ -71,10 +62,9 @@ export function createLeases(world: Pick<World, "after">, { report, onChange }: 
       }),
     check,
     of: leasesOf,
-    /** The name of the drill that holds the webhooks of a store; undefined if none does. */
     webhooksHeldBy: (storeId: string): string | undefined =>
       leasesOf(storeId).some(({ drill }) => drill === "duplicates") ? DRILL_NAMES.duplicates : undefined,
-    /** Records, for `retrievesOf`, a v1 retrieve of a paid checkout that this program's own commands did not make. */
+    /** Counts only a v1 retrieve of a paid checkout that this program's own commands did not make. */
     noteRetrieve: (
       request: Pick<HttpRequest, "rawHeaders">,
       { id, storeId, status }: Pick<Checkout, "id" | "storeId" | "status">,
@@ -83,15 +73,12 @@ export function createLeases(world: Pick<World, "after">, { report, onChange }: 
       for (const { lease, retrievedIds } of leases.values())
         if (lease.storeId === storeId && retrievedIds.length < MAX_RETRIEVED_IDS) retrievedIds.push(id);
     },
-    /** The paid checkouts of the first `MAX_RETRIEVED_IDS` retrieves during a lease. */
     retrievesOf: ({ id }: LeaseRef): readonly string[] => [...(leases.get(id)?.retrievedIds ?? [])],
-    /** Ends a lease, and returns after its effects are undone. Refuses as `check` does. */
     end: async (ref: LeaseRef): Promise<Outcome<void>> => {
       const leaseCheck = check(ref);
       if (leaseCheck.ok) await finish(ref.id);
       return leaseCheck;
     },
-    /** Ends every lease and its open response, because a server that stops would wait for the responses. */
     endAll: async (): Promise<void> => {
       await Promise.all([...leases.keys()].map(finish));
     },
@@ -103,10 +90,8 @@ type LeaseCallbacks = {
   readonly onChange: (storeId: string) => void;
 };
 
-/** Maximum number of retrieves recorded for a lease, so that a busy store does not fill the memory. */
 const MAX_RETRIEVED_IDS = 10_000;
 
-/** Waits for the next beat of a lease, or for its end; returns whether it has ended. */
 function awaitHeartbeat(world: Pick<World, "after">, lease: OpenLease | undefined): Promise<boolean> {
   return new Promise((resolve) => {
     if (lease === undefined) return resolve(true);
@@ -115,10 +100,9 @@ function awaitHeartbeat(world: Pick<World, "after">, lease: OpenLease | undefine
   });
 }
 
-/** Interval of the bytes sent to the command, in milliseconds: without bytes, a Worker notices no closed connection. */
+/** Bytes are sent to the command at this interval: without bytes, a Worker notices no closed connection. */
 const HEARTBEAT_MS = 1000;
 
-/** Yields the text, then line breaks until the lease has ended; the lease ends when the client disconnects. */
 function createLeaseBody(
   text: string,
   lease: { readonly isOver: () => Promise<boolean>; readonly finish: () => Promise<void> },

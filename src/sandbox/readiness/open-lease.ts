@@ -1,4 +1,3 @@
-// Opens a lease on a store, and at its end undoes the changes made under the lease (decision 66).
 import { REAL_CLOCK } from "../../core/clock.ts";
 import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import type { LeaseKind } from "../../core/readiness/names.ts";
@@ -12,14 +11,13 @@ import type { LeaseRef, Leases } from "./leases.ts";
 
 type UndoContext = ClockContext & Parameters<typeof clearFaults>[0];
 
-/** The state that leases change. */
 export type LeaseContext = UndoContext &
   Pick<ServiceContext, "wakeDispatcher" | "world"> & {
     readonly leases: Leases;
     readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
   };
 
-/** The key for the command that holds the lease, and the work at its end, before the stored effects are undone. */
+/** `apiKey`: for the command that holds the lease. `end`: runs before the stored effects are undone. */
 type LeaseStart = { readonly apiKey?: string; readonly end?: () => void | Promise<void> };
 
 const LEASE_STARTERS: Readonly<
@@ -30,7 +28,6 @@ const LEASE_STARTERS: Readonly<
   key: beginKey,
 };
 
-/** Opens a lease. Its end undoes its faults and the changes of its kind, and sends the webhooks that were held. */
 export function openLease(
   context: LeaseContext,
   { drill, ...ref }: LeaseRef & { readonly drill: LeaseKind },
@@ -52,7 +49,7 @@ export function openLease(
   );
 }
 
-/** Creates a key that is in no list or snapshot, unlike a merchant's keys. After a kill, the next start revokes it. */
+/** The key is in no list or snapshot. After a kill, the next start revokes it. */
 function beginKey(context: LeaseContext, { storeId }: LeaseRef): Outcome<LeaseStart> {
   const { store, world } = context;
   const { id, apiKey } = createKey(context, { storeId, isForDrill: true });
@@ -60,8 +57,8 @@ function beginKey(context: LeaseContext, { storeId }: LeaseRef): Outcome<LeaseSt
 }
 
 /**
- * The lease of `checkout explore --receiver`. Its end sets the store's clock to real time and removes all faults of the
- * store. So a store with a moved clock, faults or a lease other than for a key is refused with `state_conflict`.
+ * The end of the lease sets the store's clock to real time and removes all faults of the store. So a store
+ * with a moved clock, faults or a lease other than for a key is refused with `state_conflict`.
  */
 function beginExplore(context: LeaseContext, { storeId, id: leaseId }: LeaseRef): Outcome<LeaseStart> {
   const { clocks, leaseEffects } = context.store;
@@ -75,8 +72,8 @@ function beginExplore(context: LeaseContext, { storeId, id: leaseId }: LeaseRef)
 }
 
 /**
- * Undoes the effects of a lease, or of all leases that a killed sandbox had. Must run before due work, because a moved
- * clock makes more work due.
+ * Must run before due work, because a moved clock makes more work due. Default: all leases that a killed
+ * sandbox had.
  */
 export async function undoEffects(context: UndoContext, onlyLeaseId?: string): Promise<void> {
   const { leaseEffects, faults, write } = context.store;
@@ -85,7 +82,6 @@ export async function undoEffects(context: UndoContext, onlyLeaseId?: string): P
     .filter(({ leaseId }) => onlyLeaseId === undefined || leaseId === onlyLeaseId);
   const remainingIds = new Set(faults.all().map(({ id }) => id));
   for (const { storeId, faultId } of effects) {
-    // A fault that was applied as often as requested no longer exists, and neither do the faults of a deleted store.
     if (remainingIds.has(faultId)) await removeFault(context, storeId, faultId);
     if (faultId !== "") continue;
     await clearFaults(context, storeId);

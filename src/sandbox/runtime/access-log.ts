@@ -5,7 +5,7 @@ import { cutText, jsonLine, printable, redactSecrets } from "../../core/text.ts"
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { World } from "../../world.ts";
 
-/** An answered request. Contains no credential, and only the order_id from its body. */
+/** Contains no credential, and only the order_id from the request's body. */
 export type AccessEntry = {
   readonly at: number;
   readonly method: string;
@@ -13,16 +13,13 @@ export type AccessEntry = {
   readonly status: number;
   readonly milliseconds: number;
   readonly requestId: string;
-  /** The error code; for a create, the order_id and whether it was a replay; for a retrieve, the status. */
   readonly note: string;
 };
 
 export type DeliveryAttemptEntry = {
   readonly at: number;
   readonly url: string;
-  /** The status of the receiver's answer; null if there was none. */
   readonly status: number | null;
-  /** Why there was no answer. */
   readonly error: DeliveryError | null;
   readonly eventId: string;
   readonly type: string;
@@ -33,25 +30,21 @@ export type DeliveryAttemptEntry = {
 
 export type LogFormat = "text" | "json";
 
-/** The stream to which the log is written, such as stderr or a file. */
 export type LogStream = Pick<World["stderr"], "writableNeedDrain"> & {
   readonly write: (text: string) => unknown;
 };
 
 export type AccessLog = ReturnType<typeof createAccessLog>;
 
-/** Delay of a write, in milliseconds, because a write for each request can halve the throughput. */
 const FLUSH_DELAY_MS = 50;
 const MAX_PENDING_LINES = 500;
 const MAX_TARGET_CODE_POINTS = 200;
 
-/** Writes lines with a short delay; `flush` writes the rest. While the stream is blocked, lines are dropped and counted. */
 export function createAccessLog(
   world: Pick<World, "after">,
   options: {
     readonly format: LogFormat;
     readonly stream: LogStream;
-    /** Formats a request's id in a line of text. Default: the whole id. */
     readonly formatId?: ((id: string) => string) | undefined;
   },
 ) {

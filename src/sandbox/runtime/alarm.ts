@@ -1,12 +1,10 @@
 import type { World } from "../../world.ts";
 
-/** Maximum delay of a timer, in milliseconds: a longer timer would be late after a laptop slept or the clock was set. */
+/** A longer timer would be late after a laptop slept or the clock was set. */
 const MAX_WAIT_MS = 60_000;
 
-/** Delay after a failure before the work is repeated, in milliseconds; a failure is, for example, a locked database. */
 const RETRY_DELAY_MS = 1000;
 
-/** A timer for many keys: runs the work of each due key, and repeats it after a failure. */
 export function createAlarm(
   world: Pick<World, "now" | "after">,
   options: {
@@ -18,7 +16,6 @@ export function createAlarm(
   let nextRingAt = Number.POSITIVE_INFINITY;
   let isStopped = false;
 
-  /** Sets the real time at which the work of a key is due; of several times, the earliest counts. */
   const expect = (key: string, realTime: number): void => {
     dueTimes.set(key, Math.min(realTime, dueTimes.get(key) ?? realTime));
     arm(realTime);
@@ -29,7 +26,6 @@ export function createAlarm(
     if (at >= nextRingAt || isStopped) return;
     nextRingAt = at;
     world.after(Math.max(0, at - world.now()), () => {
-      // Otherwise a timer for an earlier time has replaced this timer.
       if (nextRingAt === at && !isStopped) ring();
     });
   };

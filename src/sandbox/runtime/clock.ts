@@ -13,22 +13,19 @@ import type { StatusChangeEntry } from "../../core/checkout/shapes.ts";
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 
 type ClockAction = RequestOf<"moveClock">;
-/** The store's new time, with the status changes and delivery attempts during the move, in order. */
 type ClockState = AnswerOf<"moveClock">;
 
-/** Maximum time that a move waits for receivers, in real milliseconds; slow deliveries continue afterwards. */
+/** In real time; slow deliveries continue after the move. */
 const DRAIN_TIMEOUT_MS = 20_000;
 
-/** Includes the dispatcher, because a move of the clock sends due deliveries. */
 export type ClockContext = ServiceContext & {
   readonly world: Pick<World, "now" | "uuid" | "monotonic">;
   readonly dispatcher: Pick<Dispatcher, "drain">;
-  /** Runs a store's clock moves one after the other: of two moves that start from the same time, one would be lost. */
+  /** If two moves of a clock started from the same time, one would be lost. */
   readonly clockMutex: Mutex;
   readonly clockMoves: ClockMoves;
 };
 
-/** The time of a store. Refuses with `not_found`. */
 export function showClock({ store, world }: ClockContext, storeId: string): Outcome<ClockState> {
   const clock = store.clocks.of(storeId);
   if (clock === undefined) return refuseUnknownStore(storeId);
@@ -37,9 +34,9 @@ export function showClock({ store, world }: ClockContext, storeId: string): Outc
 }
 
 /**
- * Moves a store's clock. A move forward processes everything that falls due, each item at its own time, and waits up to
- * `DRAIN_TIMEOUT_MS` for the due deliveries. A move back undoes nothing. Refuses with `not_found` an unknown store, and
- * with `invalid_parameter` a time outside the years 0 to 9999.
+ * A move forward processes everything that falls due, each item at its own time, and waits up to
+ * `DRAIN_TIMEOUT_MS` for the due deliveries. A move back undoes nothing. Refuses with `invalid_parameter` a
+ * time outside the years 0 to 9999.
  */
 export function moveClock(
   context: ClockContext,
@@ -73,7 +70,6 @@ async function move(
     progress.addAttempts(attempts);
   };
   await drain();
-  // Read after the deliveries, because sending them takes real time.
   const realNow = world.now();
   const oldClock = store.clocks.of(storeId) ?? REAL_CLOCK;
   const newClock = moveStoreClock(oldClock, change, realNow);
@@ -114,7 +110,6 @@ export function countDue({ store }: Pick<ServiceContext, "store">, storeId: stri
   return enabledEndpoints.reduce((sum, { id }) => sum + store.deliveries.countDue(id, now), 0);
 }
 
-/** The next due time of a change or of a delivery to an enabled endpoint; infinite without such a time or endpoint. */
 function nextDueTime({ store }: ServiceContext, storeId: string, time: number): number {
   const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
   if (endpoints.length === 0) return Infinity;

@@ -1,5 +1,3 @@
-// Resets and deletes stores. Waiting requests: sandbox/runtime/store-gate.ts; the deleted tables and their
-// order: store/erasures.ts.
 import type { StoreClock } from "../../core/clock.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
@@ -11,24 +9,21 @@ import type { ServiceContext } from "../context.ts";
 import type { StoreGate } from "./store-gate.ts";
 import type { ErasedStore } from "../../core/store/shapes.ts";
 
-/** The context of an erasure: the tables, and all other places with a store's data. */
 export type ErasureContext = {
   readonly store: Pick<Store, "write" | "erasures" | "stores" | "clocks" | "instance">;
   readonly world: Pick<World, "freshId">;
   readonly storeGate: Pick<StoreGate, "runAlone">;
   readonly assumptions: Pick<ServiceContext["assumptions"], "forget">;
-  /** Deletes a store's data outside the erased tables; the next start repeats it if it was interrupted. */
+  /** Erases what the store has outside the erased tables; the next start repeats it if it was interrupted. */
   readonly forgetStore: (erasure: Erasure) => void | Promise<void>;
   /** Called after each commit that gives the sandbox a new instance id (decision 96). */
   readonly onNewInstance: () => void;
-  /** The clock of a store after a reset. Default: real time. */
   readonly startClock?: StoreClock | undefined;
 };
 
 /**
- * Deletes the history of the store with this id or name (default: of all stores), and keeps its settings. Requests to
- * these stores wait meanwhile. Refuses with `not_found`, and with `state_conflict` if several stores have the name, or
- * if requests to a store do not end.
+ * Settings are kept. Requests to these stores wait meanwhile. Refuses with `state_conflict` if several stores
+ * have the name, or if requests to a store do not end.
  */
 export async function resetStores(
   context: ErasureContext,
@@ -40,23 +35,20 @@ export async function resetStores(
   const ids = chosenStores.value.map(({ storeId }) => storeId);
   return storeGate.runAlone(ids, async () => {
     await store.write(() => {
-      // A store may have been deleted while this reset waited.
       for (const storeId of ids)
         if (store.stores.details(storeId) !== undefined) store.erasures.begin({ storeId, kind: "reset" });
       store.instance.renew(world.freshId());
     });
     context.onNewInstance();
     await finishErasures(context, ids);
-    // An interrupted deletion that was completed here has removed its store.
     const stores = chosenStores.value.filter(({ storeId }) => store.stores.details(storeId) !== undefined);
     return stores.length === 0 && nameOrId !== undefined ? refuseUnknownStore(nameOrId) : accept(stores);
   });
 }
 
 /**
- * Deletes a store with all its data, and its merchant if the merchant has no other store. Requests to the store wait
- * meanwhile, and are then refused as for an unknown store. Refuses with `not_found`, and with `state_conflict` the
- * first store, or a store to which requests do not end.
+ * Also deletes the merchant if it has no other store. Refuses with `state_conflict` the first store, or a
+ * store to which requests do not end.
  */
 export function deleteStore(context: ErasureContext, storeId: string): Promise<Outcome<ErasedStore>> {
   const { store, storeGate } = context;
@@ -73,7 +65,7 @@ export function deleteStore(context: ErasureContext, storeId: string): Promise<O
   });
 }
 
-/** Erases stores in several transactions, between which other stores are served. Default: all interrupted erasures. */
+/** Other stores are served between its transactions. Default: all interrupted erasures. */
 export async function finishErasures(
   { store, assumptions, forgetStore, startClock }: FinishErasureContext,
   storeIds?: readonly string[],
@@ -94,7 +86,7 @@ export async function finishErasures(
 
 type FinishErasureContext = Omit<ErasureContext, "world" | "storeGate" | "onNewInstance">;
 
-/** The store with this id or name; default: all. Refuses with `not_found`, or `state_conflict` if it is not unique. */
+/** Default: all. Refuses with `state_conflict` if several stores have the name. */
 export function chooseStores(
   { store }: Pick<ErasureContext, "store">,
   nameOrId: string | undefined,

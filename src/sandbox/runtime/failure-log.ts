@@ -7,24 +7,17 @@ import type { LogFormat, LogStream } from "./access-log.ts";
 import { isError } from "../../core/outcome.ts";
 import { SecretUnreadable } from "../webhook/signing-secret.ts";
 
-/** Interval of lines with counts, in milliseconds. A failure after an interval without failures is written in full. */
 const COUNT_INTERVAL_MS = 10_000;
 
 type Failure = {
   readonly kind: string;
   readonly code: string;
   readonly message: string;
-  /** The position in the program; undefined for a failure of the disk or of a secret, which is not a bug. */
   readonly stack: string | undefined;
 };
 
-/** A kind of failure that occurs repeatedly: its first failure, and the number of failures since its last line. */
 type Streak = { readonly id: string; readonly failure: Failure; since: number; count: number };
 
-/**
- * A log of internal errors: the first error of each kind in full, later errors as a count. A disk that stays full causes
- * one line per interval, however many requests fail.
- */
 export function createFailureLog(
   world: Pick<World, "now" | "after">,
   options: { readonly format: LogFormat; readonly stream: LogStream },
@@ -51,7 +44,7 @@ export function createFailureLog(
     });
 
   return {
-    /** Logs a failure under the id of its request, or under the name of the work that failed. */
+    /** `id` is the id of the request, or the name of the work that failed. */
     report: (id: string, error: unknown): void => {
       const failure = failureOf(error);
       const knownStreak = streaks.get(failure.kind);
@@ -64,7 +57,6 @@ export function createFailureLog(
       stream.write(formatter.first(streak));
       watch(streak);
     },
-    /** Writes the pending counts. */
     flush: (): void => {
       for (const streak of streaks.values()) writeCount(streak);
       streaks.clear();
@@ -72,7 +64,7 @@ export function createFailureLog(
   };
 }
 
-/** Describes an error. The kind of a disk failure is its code; the kind of a bug is its position in the program. */
+/** The kind of a disk failure is its code; the kind of a bug is its position in the program. */
 function failureOf(error: unknown): Failure {
   const knownError = toStorageError(error);
   if (knownError instanceof StorageUnavailable) {
@@ -84,7 +76,6 @@ function failureOf(error: unknown): Failure {
     return { kind: message, code: refusal.code, message, stack: undefined };
   }
   const code = "internal_error";
-  // A problem reported as a sentence is not a bug; the sentence identifies its kind.
   if (!isError(error)) {
     const message = String(error);
     return { kind: message, code, message, stack: undefined };

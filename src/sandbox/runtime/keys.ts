@@ -1,5 +1,3 @@
-// Creates and revokes API keys. Their form and hash: core/credential.ts; their rows: store/credentials.ts; the
-// commands: cli/store/keys.ts.
 import { API_KEY_RANDOM_BYTES, formatTestKey, hashKey, SCOPES, type Scope } from "../../core/credential.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
@@ -15,18 +13,14 @@ type KeyContext = {
 
 type KeyInput = {
   readonly storeId: string;
-  /** The plaintext. Default: a random key. */
   readonly apiKey?: string;
-  /** Default: every scope. */
   readonly scopes?: readonly Scope[];
-  /** Whether a lease creates the key, and revokes it at its end. */
   readonly isForDrill?: boolean;
 };
 
-/** A new key with its plaintext, which is not stored. */
 type NewKey = Pick<KeySummary, "id" | "lastFour" | "scopes"> & { readonly apiKey: string };
 
-/** Creates an API key of a store, within a transaction. Only its hash and last four characters are stored. */
+/** Must run in a transaction. Only the key's hash and last four characters are stored. */
 export function createKey(
   { store, world }: Pick<KeyContext, "world"> & { readonly store: Store },
   { storeId, apiKey = newApiKey(world), scopes = SCOPES, isForDrill = false }: KeyInput,
@@ -43,7 +37,10 @@ export function createKey(
   return { ...newKey, apiKey };
 }
 
-/** Revokes a key, and counts the remaining active keys. Refuses with `not_found`, also a key of another store or of a drill. */
+/**
+ * Returns the number of remaining active keys. Refuses with `not_found`, also a key of another store or of a
+ * drill.
+ */
 export function revokeKey(
   context: KeyContext,
   { storeId, id }: { readonly storeId: string; readonly id: string },
@@ -59,7 +56,6 @@ export function revokeKey(
   });
 }
 
-/** The keys that v1 accepts. */
 export function selectActiveKeys(keys: readonly KeySummary[]): readonly KeySummary[] {
   return keys.filter(({ revokedAt }) => revokedAt === null);
 }

@@ -1,5 +1,3 @@
-// The sessions of the portal. Cookie and pages: sandbox/pages/portal/sign-in/. Allowed pages: `refuseForeignPages` and
-// `requireOwnPage` in web/guard.ts. test/portal/access.test.ts reads the table of roles.
 import { isSameSecret } from "../../core/credential.ts";
 import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
@@ -7,35 +5,30 @@ import type { World } from "../../world.ts";
 import type { LimitedCaller } from "../access/caller.ts";
 import { newCode, type Tokens } from "../access/tokens.ts";
 
-/** The role of a session: the sandbox's operator, or its administrator. */
 export type PortalRole = "merchant" | "administrator";
 
 type PortalPreferences = {
-  /** The primary tag of a language; undefined for the browser's language. */
   readonly language: "en" | "zh" | undefined;
-  /** Whether the portal has keyboard shortcuts (WCAG 2.1.4). */
   readonly hasShortcuts: boolean;
 };
 
 export type PortalSession = PortalPreferences & {
   readonly id: string;
   readonly role: PortalRole;
-  /** The store and the role of a session that a store's link began; undefined for owner and administrator. */
   readonly limit?: LimitedCaller;
-  /** The token in every form of the session's pages. */
   readonly formToken: string;
 };
 
 type PortalAddress = {
   /** Null if the portal is off, because it would have the same origin as the payment pages. */
   readonly url: string | null;
-  /** The sandbox's port. It is part of the cookies' names, because browsers send a cookie to all ports of a host. */
+  /** Part of the cookies' names, because browsers send a cookie to all ports of a host. */
   readonly port: number;
 };
 
 export type PortalAccess = Readonly<ReturnType<typeof createPortalAccess>>;
 
-/** The link that signs a browser in once. The code follows the #, so that no request, log or Referer contains it. */
+/** Signs a browser in once. The code follows the #, so that no request, log or Referer contains it. */
 export function signInLink(
   { origin, path }: Pick<PortalAccess, "origin" | "path">,
   code: string,
@@ -49,14 +42,10 @@ const MAX_CODES = 100;
 const MAX_SESSIONS = 100;
 const MAX_KEPT_TEXTS = 100;
 const MAX_ACTIONS = 100;
-/**
- * Maximum number of wrong admin tokens in a minute. Wrong codes are not counted: a code has 122 random bits, and any
- * page could send wrong codes to lock out the user.
- */
 const MAX_GUESSES = 10;
 const GUESS_WINDOW_MS = 60_000;
 
-/** The portal's sessions and sign-in codes (decision 99), in memory: a stop signs out owner and administrator. */
+/** Sessions are in memory (decision 99): a stop of the sandbox signs out owner and administrator. */
 export function createPortalAccess(
   world: Pick<World, "now" | "freshId">,
   { url, port }: PortalAddress,
@@ -70,14 +59,13 @@ export function createPortalAccess(
     ...sessions,
     ...createActions(),
     origin,
-    /** The secret path in the portal's public addresses; inside the program, the path is `/portal`. */
     path,
     port,
     isOff: url === null,
     issueCode: codes.issue,
     /**
-     * Signs in with a code, which can be used once. A browser that is signed in as the owner keeps its session; a
-     * store's link always begins a new session. Refuses with `credential_invalid`.
+     * The code can be used once. A browser that is signed in as the owner keeps its session; a store's link
+     * always begins a new session.
      */
     signInByCode: async (
       code: string,
@@ -89,14 +77,12 @@ export function createPortalAccess(
       const session = login && sessions.find("merchant", login.token);
       return session === undefined ? refuseFact("sign_in_code", {}) : accept(session);
     },
-    /** Like `signInByCode`, but with the admin token. Also refuses with `rate_limited`. */
     signInByToken: (token: string, currentSession: PortalSession | undefined): Outcome<PortalSession> =>
       mapValue(checkToken(token), () => currentSession ?? sessions.begin("administrator")),
     signOut: async (session: PortalSession): Promise<void> => {
       sessions.end(session);
       if (session.limit !== undefined) await storeTokens.revoke(session.limit.storeId, session.limit.tokenId);
     },
-    /** Signs out the browsers of owner and administrator, and revokes their codes. Returns the number of the browsers. */
     endAll: (): number => {
       codes.forget();
       return sessions.endAll();
@@ -104,11 +90,11 @@ export function createPortalAccess(
   };
 }
 
-/** Creates codes independently of the seed: whoever knows the seed could otherwise sign in. */
+/** Codes do not depend on the seed: whoever knows the seed could otherwise sign in. */
 function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
   let codes: readonly { readonly code: string; readonly expiresAt: number }[] = [];
   return {
-    /** Issues a code that signs in one browser, once. `expiresAt` is in milliseconds by the real clock. */
+    /** Signs in one browser, once. `expiresAt` is in milliseconds by the real clock. */
     issue: () => {
       const issuedCode = { code: newCode({ freshId }), expiresAt: now() + CODE_LIFETIME_MS };
       codes = [...codes, issuedCode].slice(-MAX_CODES);
@@ -125,7 +111,7 @@ function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
   };
 }
 
-/** Counts wrong admin tokens. Above the limit no token is compared, so that even a correct guess is not revealed. */
+/** Above the limit no token is compared, so that even a correct guess is not revealed. */
 function createTokenChecker({ now }: Pick<World, "now">, adminToken: string) {
   let wrongGuesses: readonly number[] = [];
   return (token: string): Outcome<void> => {
@@ -151,7 +137,6 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
   const add = (session: Pick<PortalSession, "id" | "role" | "limit">): PortalSession => {
     const newSession = { ...session, formToken: freshId(), language: undefined, hasShortcuts: true };
     sessions.set(session.id, newSession);
-    // A link's session is dropped first, because it can be restored from its row.
     const [firstSession] = sessions.values();
     const oldestSession = [...sessions.values()].find(({ limit }) => limit !== undefined) ?? firstSession;
     if (sessions.size > MAX_SESSIONS && oldestSession !== undefined) end(oldestSession);
@@ -163,7 +148,6 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
       const session = sessions.get(id);
       if (role === "administrator" || (session !== undefined && session.limit === undefined))
         return session?.role === role ? session : undefined;
-      // The row decides how long the session of a store's link is valid, even after a restart.
       const limit = tokens.identify("session", id);
       if (limit !== undefined) return session ?? add({ id, role, limit });
       end({ id });
@@ -173,7 +157,6 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
       const session = sessions.get(id);
       if (session !== undefined) sessions.set(id, { ...session, ...preferences });
     },
-    /** Keeps a text that this session may read once, and returns the ticket for reading it. */
     keepOnce: ({ id: owner }: PortalSession, text: string): string => {
       const ticket = freshId();
       keptTexts.set(ticket, { owner, text });
@@ -196,15 +179,12 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
   };
 }
 
-/** Remembers the last submitted forms, each with the address to which it redirects. */
 function createActions() {
-  /** The addresses to redirect to, or refusals. */
   const outcomes = new Map<string, Promise<Outcome<string>>>();
   let pageCount = 0;
   return {
-    /** Numbers a page when it is shown, so that a second submission of its form is recognised. */
     numberPage: (): string => String((pageCount += 1)),
-    /** Runs an action, once for each page: a second submission is a double click, unless the first failed. */
+    /** A second submission of a page is a double click, unless the first failed. */
     actOnce: async (
       { id }: PortalSession,
       formKey: string,

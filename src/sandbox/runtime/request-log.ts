@@ -18,18 +18,15 @@ import type { Answer, LogFields } from "../answer.ts";
 import type { AccessEntry } from "./access-log.ts";
 import { createWriteSignals } from "./write-signals.ts";
 
-/** When a request was answered, by the real clock, and its duration. */
 type Times = Pick<AccessEntry, "at" | "milliseconds"> & {
-  /** Secrets that only their value identifies: tokens from the environment. Default: none. */
+  /** Tokens from the environment, which only their value identifies. */
   readonly secrets?: readonly string[];
 };
 
 type ReceivedRequest = Pick<HttpRequest, "method" | "target"> & Partial<HttpRequest>;
 
-/** A request whose facts are read when its batch is written. */
 type UnreadRequest = { readonly request: ReceivedRequest; readonly answer: Answer; readonly times: Times };
 
-/** A request that waits for its batch to be written. Of a successful request, only the facts of its row are kept. */
 type PendingLogEntry = { readonly owner: Owner | undefined; readonly arrivedAt: number } & (
   | { readonly facts: RowFacts }
   | UnreadRequest
@@ -37,36 +34,30 @@ type PendingLogEntry = { readonly owner: Owner | undefined; readonly arrivedAt: 
 
 const EMPTY_RESULT: RequestSearchResult = { hits: [], readCount: 0, nextBefore: null };
 
-/** The facts of a row, without the columns that its batch adds. */
 type RowFacts = Omit<LoggedRequest, "position" | "at" | "storeAt">;
 
-/** The log of v1 requests and their answers, with the newest requests of each store (decision 86). */
 export type RequestLog = ReturnType<typeof createRequestLog>;
 
-/** The store of a request, and its clock. Default: the clock of new stores. */
 type Owner = Pick<LogFields, "storeId"> & { readonly clock?: StoreClock | undefined };
 
 type RequestLogOptions = {
   readonly open: () => Outcome<RequestFile, { readonly message: string; readonly remedy: string }>;
-  /** The owner of a refused request whose answer names no store: the store of its key, otherwise the first store. */
   readonly ownerOf: (request: ReceivedRequest) => Owner;
-  /** Maximum number of requests kept for a store. If 0, new requests are not logged, and logged requests stay. */
   readonly maxRequests: number;
   /** The clock of new stores. If it is frozen, so are the times in the log. Default: the real clock. */
   readonly startClock?: StoreClock | undefined;
-  /** Called with an error, or with a sentence about a problem that is not a bug. */
+  /** Gets an error, or a sentence about a problem that is not a bug. */
   readonly report: (problem: unknown) => void;
 };
 
-/** Delay of a write, in milliseconds, because a write for each request would slow creates by a tenth. */
+/** A write for each request would slow creates by a tenth. */
 const WRITE_DELAY_MS = 100;
 const MAX_PENDING_ENTRIES = 500;
-/** The limits of a search for refused requests: requests searched, and results. */
 const [MAX_SEARCHED, MAX_RESULTS] = [20_000, 200];
 const MAX_PATH_CODE_POINTS = 200;
 const V1_PREFIX = "/v1/";
 
-/** The file is opened with the first request, and not again once it is unusable. Errors never fail an answer. */
+/** The file is opened with the first request, and not again once it is unusable. */
 export function createRequestLog(world: Pick<World, "after" | "sleep">, options: RequestLogOptions) {
   const signals = createWriteSignals<readonly LoggedRequest[]>(world);
   const positions = createPositions();
@@ -88,28 +79,23 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
     });
   };
 
-  /** Writes all answered requests, and then reads the file; undefined if it cannot be read. */
   const readLog = <Value>(read: (requests: RequestFile) => Value): Value | undefined => {
     write();
     return file.use(read);
   };
 
   return {
-    /** Records a v1 request after its answer, by appending to a list. Other requests are not logged. */
     note: (request: ReceivedRequest, answer: Answer, times: Times): void => {
       if (options.maxRequests === 0 || file.isUnusable() || !request.target.startsWith(V1_PREFIX)) return;
       pendingEntries.push(createLogEntry(request, answer, times));
       if (pendingEntries.length >= MAX_PENDING_ENTRIES) write();
       else if (pendingEntries.length === 1) world.after(WRITE_DELAY_MS, write);
     },
-    /** The newest matching requests or, with the filter's `after`, the first requests after that position. Newest first. */
     list: (storeId: string, filter: RequestFilter): readonly LoggedRequest[] =>
       readLog((log) => log.list(storeId, filter, hiddenUntil(log, storeId, options))) ?? [],
-    /** Searches the log backwards; finds nothing if the log cannot be read. */
     search: (storeId: string, search: RequestSearch): RequestSearchResult =>
       readLog((log) => log.search(storeId, hiddenUntil(log, storeId, options), search)) ?? EMPTY_RESULT,
     find: (storeId: string, requestId: string) => readLog((log) => log.find(storeId, requestId)),
-    /** The newest refused requests whose order_id contains a text, newest first, within the limits of a search. */
     refusedOf: (storeId: string, text: string): ReturnType<RequestFile["findRefused"]> =>
       readLog((log) =>
         log.findRefused(storeId, text, {
@@ -117,16 +103,13 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
           limit: MAX_RESULTS,
         }),
       ) ?? { requests: [], isWhole: true },
-    /** Why the log cannot be written, and the remedy; undefined if it can, or if no requests are kept. */
     failure: file.failure,
-    /** The position of a store's newest answered request; 0 if it has none. */
     last: (storeId: string): number =>
       readLog((log) => positions.last(log, storeId)) ?? positions.last(undefined, storeId),
-    /** Signals logged requests of a store; followers get the requests, or undefined after the store's requests were deleted. */
     next: signals.next,
     isOver: signals.isOver,
     follow: signals.follow,
-    /** Deletes all logged requests of a store. New positions continue after the deleted positions. */
+    /** New positions continue after the deleted positions. */
     forget: (storeId: string): void => {
       readLog((log) => positions.forget(log, storeId));
       signals.notify(storeId);
@@ -138,7 +121,6 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
   };
 }
 
-/** The newest position that is no longer shown. If new requests are not logged, all logged requests are still shown. */
 function hiddenUntil(log: RequestFile, storeId: string, { maxRequests }: RequestLogOptions): number {
   return maxRequests === 0 ? 0 : log.lastPosition(storeId) - maxRequests;
 }
@@ -165,13 +147,12 @@ function createLogFile({ open, maxRequests, report }: RequestLogOptions) {
       report(error);
     }
   };
-  /** Leaves the file, which the next use opens again, and returns it. */
   const takeFile = (): RequestFile | undefined => {
     const oldFile = file;
     file = undefined;
     return oldFile;
   };
-  /** Closes the file after an error; true if it was damaged or replaced. The next use then opens a new file. */
+  /** True if the file was damaged or replaced. The next use then opens a new file. */
   const closeAfterError = (error: unknown): boolean => {
     let isSetAside = false;
     reportErrorsOf(() => {
@@ -180,10 +161,6 @@ function createLogFile({ open, maxRequests, report }: RequestLogOptions) {
     });
     return isSetAside;
   };
-  /**
-   * Runs work on the file, and if the file is damaged or replaced, once more on a new file. Undefined if there is no
-   * usable file, or if the work failed, which is reported.
-   */
   const useFile = <Value>(work: (requests: RequestFile) => Value, isNew = false): Value | undefined => {
     try {
       const requests = openFile();
@@ -194,7 +171,6 @@ function createLogFile({ open, maxRequests, report }: RequestLogOptions) {
   };
   return {
     use: useFile,
-    /** Closes a file that another program deleted or replaced; the next use opens a new file. */
     leaveDeleted: (): void =>
       reportErrorsOf(() => {
         if (file?.isPresent() === false) takeFile()?.close();
@@ -214,7 +190,6 @@ function createLogFile({ open, maxRequests, report }: RequestLogOptions) {
 /** Positions never decrease, even if requests are deleted or the file is replaced. */
 function createPositions() {
   const highestPositions = new Map<string, number>();
-  /** The position of the last request written, possibly by another process. */
   const lastPosition = (requests: RequestFile | undefined, storeId: string): number =>
     Math.max(highestPositions.get(storeId) ?? 0, requests?.lastPosition(storeId) ?? 0);
   return {
@@ -227,7 +202,6 @@ function createPositions() {
   };
 }
 
-/** The pending requests of each store, in order, with the positions after the last written request. */
 function batchesOf(
   pendingEntries: readonly PendingLogEntry[],
   { ownerOf, startClock }: RequestLogOptions,
@@ -253,7 +227,7 @@ function batchesOf(
   });
 }
 
-/** The log entry of a request. A successful create or retrieve can contain a secret only in its order_id. */
+/** A successful create or retrieve can contain a secret only in its order_id. */
 function createLogEntry(request: ReceivedRequest, answer: Answer, times: Times): PendingLogEntry {
   const { logFields, status } = answer;
   const { storeId, clock } = logFields ?? {};
@@ -289,7 +263,6 @@ function requestIdOf({ headers }: Answer): string {
   return headers["X-Request-Id"] ?? "";
 }
 
-/** The facts of a request that was not a plain success, cut to their maximum length, without secrets. */
 function factsOf({ request, answer, times }: UnreadRequest): RowFacts {
   const { method, target, rawHeaders = [], body = new Uint8Array() } = request;
   const { secrets = [] } = times;

@@ -30,7 +30,6 @@ const SEEDED_PRICES: readonly Price[] = [
   toPrice("price_bento", "A bento box", { amountMinor: 1200, currency: "JPY", paymentMethod: "alipay_plus" }),
 ];
 
-/** Why the first store is refused: its signing secret cannot be read, or other secrets or another dialect were given. */
 export type SeedRefusal = "master_key" | "other_api_key" | "other_signing_secret" | "other_dialect";
 
 export type NewStore = StoreWithMerchant & {
@@ -39,49 +38,39 @@ export type NewStore = StoreWithMerchant & {
   readonly signingSecret: string;
 };
 
-/** The first store. `apiKey` is null for an existing store, unless the key was given: only its hash is stored. */
+/** `apiKey` is null for an existing store, unless the key was given: only its hash is stored. */
 type FirstStore = { readonly id: string; readonly apiKey: string | null };
 
-/** The given values of a new store; other values are generated, or have defaults. */
 type GivenStore = {
   readonly id?: string;
   readonly name?: string;
-  /** Default: the merchant of the first store, or a new one. */
   readonly merchant?: { readonly id: string; readonly name?: string | undefined } | undefined;
   readonly apiKey?: string | undefined;
   readonly signingSecret?: string | undefined;
   readonly prices?: readonly Price[] | undefined;
   readonly paymentMethods?: readonly string[] | undefined;
   readonly currencies?: readonly string[] | undefined;
-  /** Default: the dialect with which the sandbox was started. */
   readonly dialect?: Dialect | undefined;
 };
 
 export type StoreMaker = {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes" | "freshId">;
   readonly masterKey: Uint8Array;
-  /** The given secrets of a new first store. */
   readonly presets?: Pick<GivenStore, "apiKey" | "signingSecret">;
-  /** Called with a new key before its hash is committed. `isFirst`: whether the store is the sandbox's first. */
+  /** Called before the key's hash is committed. `isFirst`: the store is the sandbox's first. */
   readonly keepKey: (newStore: NewStore, isFirst: boolean) => void;
-  /** Called before a store is created; resolves when its key is stored, together with other new keys. */
   readonly keepKeySoon: (newStore: Pick<NewStore, "id" | "name" | "apiKey">) => Promise<void>;
-  /** Called with the new name of a store before it is committed. */
   readonly keepName: (store: { readonly id: string; readonly name: string }) => void;
-  /** The clock of a new or reset store. Default: real time. */
   readonly startClock?: StoreClock | undefined;
-  /** The dialect of new stores. */
   readonly dialect?: Dialect | undefined;
 };
 
-/** Runs in the transaction of `seed`, before a missing first store is created; may itself create that store. */
 export type SeedHook = () => Outcome<readonly NewStore[]>;
 
 /**
- * Creates the first merchant and store in an empty file, in one transaction; reads them from any other file. `keepKey`
- * is called with the new key before its hash is committed: a crash in between leaves a key without a store, never a
- * store without its key. Given secrets become the secrets of a new first store, and must equal the secrets of an
- * existing first store (decision 78); otherwise nothing is written.
+ * `keepKey` is called with the new key before its hash is committed: a crash in between leaves a key without
+ * a store, never a store without its key. Given secrets must equal the secrets of an existing first store
+ * (decision 78); otherwise nothing is written.
  */
 export async function seed(
   store: Store,
@@ -105,7 +94,6 @@ export async function seed(
   return isStarted && seedHook === undefined ? findOrCreate() : store.write(findOrCreate);
 }
 
-/** Why the first store does not fit the given values; undefined if it fits, or does not exist yet. Writes nothing. */
 export function refusalOfFirstStore(
   store: Store,
   { masterKey, presets = {}, dialect }: Pick<StoreMaker, "masterKey" | "presets" | "dialect">,
@@ -131,9 +119,8 @@ type RequestedStore = Pick<GivenStore, "dialect"> & {
 };
 
 /**
- * Creates a store for an existing merchant (default: the first store's) or for a new merchant. The key is stored before
- * the transaction, so that simultaneous creates share one write of the key file. Refuses an unknown merchant with
- * `not_found`.
+ * The key is stored before the transaction, so that simultaneous creates share one write of the key file.
+ * Default merchant: the first store's.
  */
 export async function createStore(
   { store, ...maker }: StoreMaker & { readonly store: Store },
@@ -152,7 +139,6 @@ export async function createStore(
   );
 }
 
-/** Creates a store within a transaction: with its API key and signing secret, its capabilities and its prices. */
 export function insertStore(
   store: Store,
   { world, masterKey, keepKey, presets = {}, startClock = REAL_CLOCK, ...maker }: StoreMaker,

@@ -1,6 +1,3 @@
-// Takes and restores snapshots. Their rows: store/snapshot/rows.ts, store/snapshot/take.ts; checks before a restore:
-// store/snapshot/image.ts, core/snapshot/origin.ts, store/snapshot/foreign.ts; names and files:
-// sandbox/snapshot/named.ts, host/folder/snapshots.ts.
 import { english } from "../../core/language.ts";
 import type { Hold } from "../../core/webhook/hold.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
@@ -23,7 +20,6 @@ import { SecretUnreadable } from "../webhook/signing-secret.ts";
 import type { ErasureContext } from "./erase.ts";
 import type { RestoreSummary } from "../../core/snapshot/shapes.ts";
 
-/** The context of taking and restoring snapshots: the tables, the key of the secrets, and callbacks after a restore. */
 export type SnapshotContext = Omit<ErasureContext, "store"> & {
   readonly store: Pick<
     Store,
@@ -31,9 +27,7 @@ export type SnapshotContext = Omit<ErasureContext, "store"> & {
   >;
   readonly world: Pick<World, "now" | "randomBytes" | "freshId">;
   readonly masterKey: Uint8Array;
-  /** Why nothing is delivered from a store; undefined if deliveries are sent. */
   readonly holdOf: (storeId: string) => Hold | undefined;
-  /** Starts the due work of these stores: their changes and deliveries. */
   readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
 };
 
@@ -42,15 +36,16 @@ type TakeSnapshotContext = Pick<SnapshotContext, "store" | "masterKey"> & {
 };
 
 /**
- * The bytes of a snapshot of one store or of the whole sandbox (decision 95), which any sandbox can restore. A snapshot
- * contains no master key, token or API key; its signing secrets are encrypted with a key in the snapshot. Blocks all
- * other work meanwhile. Throws `SecretUnreadable`.
+ * The snapshot contains no master key, token or API key; its signing secrets are encrypted with a key in the
+ * snapshot (decision 95). Blocks all other work meanwhile. Throws `SecretUnreadable`.
  */
 export function takeSnapshot(context: TakeSnapshotContext, scope: SnapshotScope): Uint8Array {
   return context.store.snapshots.take(planSnapshot(context, scope));
 }
 
-/** Writes a snapshot of the state at the call, without blocking other work (decision 105). Rejects with `SecretUnreadable`. */
+/**
+ * Writes the state at the call, without blocking other work (decision 105). Rejects with `SecretUnreadable`.
+ */
 export async function writeSnapshot(
   context: TakeSnapshotContext,
   scope: SnapshotScope,
@@ -82,22 +77,22 @@ function planSnapshot({ store, world, masterKey }: TakeSnapshotContext, scope: S
 }
 
 export type RestoreOptions = {
-  /** Whether to restore a snapshot that another sandbox took, or that was changed. Default: it is refused. */
+  /** Restores a snapshot that another sandbox took, or that was changed. Default: it is refused. */
   readonly trust?: boolean | undefined;
-  /** Whether to send the due deliveries in another sandbox's snapshot. Default: they are held. */
+  /** Sends the due deliveries in another sandbox's snapshot. Default: they are held. */
   readonly adopt?: boolean | undefined;
-  /** Whether another sandbox's snapshot may approve production or open its gate. Default: such a snapshot is refused. */
+  /**
+   * Another sandbox's snapshot may approve production or open its gate. Default: such a snapshot is refused.
+   */
   readonly isAdministrator?: boolean;
 };
 
 /**
- * Replaces stores with the stores of a snapshot, in one transaction, after the requests to the replaced stores have
- * ended. Restores one store, or creates it if it does not exist; or restores all stores, and deletes the others. The
- * scope `as_taken` is the scope with which the snapshot was taken. A snapshot that another sandbox took, or that was
- * changed, must be trusted; its due work is held unless it is adopted, and its evidence is not restored (decision 95).
- * Refuses with `missing_parameter` such a snapshot without `trust`, with `invalid_parameter` a file that is not a
- * snapshot or is too new, and with `state_conflict` a store that the snapshot does not contain, an id or key that another
- * store has, or requests to a store that do not end.
+ * Waits until the requests to the replaced stores have ended. A scope of all stores deletes stores that the
+ * snapshot lacks. Due work from another sandbox's snapshot is held unless it is adopted, and its evidence is
+ * not restored (decision 95). Refuses with `missing_parameter` such a snapshot without `trust`, with
+ * `invalid_parameter` a file that is not a snapshot or is too new, and with `state_conflict` an id or key
+ * that another store has, or requests to a store that do not end.
  */
 export async function restoreSnapshot(
   context: SnapshotContext,
@@ -117,7 +112,6 @@ export async function restoreSnapshot(
     const rules = { now: context.world.now(), isAdministrator };
     const problem = isOwn ? undefined : foreignFault(image.connection, rules);
     if (problem !== undefined) return refuseUnfit(problem);
-    // Stores from this sandbox's own snapshot are held only if they were held when it was taken.
     const hold = adopt ? "release" : isOwn ? "as_taken" : "hold";
     return await replaceStores(context, image, { ...chosenStores.value, isOwn, hold });
   } finally {
@@ -125,7 +119,6 @@ export async function restoreSnapshot(
   }
 }
 
-/** The stores to restore, and whether they replace the whole sandbox. */
 type StoreSelection = { readonly storeIds: readonly string[]; readonly isAll: boolean };
 
 type RestoreMode = { readonly isOwn: boolean; readonly hold: "release" | "as_taken" | "hold" };
@@ -184,7 +177,6 @@ async function replaceStores(
 
 const NO_HOLD = { heldBack: null, hold: null };
 
-/** Runs a write. Rolls it back and refuses it if rows of the snapshot are invalid or conflict with existing rows. */
 async function refuseUnfitRows<Value>(write: () => Promise<Value>): Promise<Outcome<Value>> {
   try {
     return accept(await write());
@@ -199,7 +191,7 @@ function refuseUnfit(reason: string): Outcome<never> {
   return refuseFact("snapshot_unfit", { reason });
 }
 
-/** Returns a function that encrypts a secret with another key. It throws `createError()` if it cannot decrypt it. */
+/** The returned function throws `createError()` if it cannot decrypt the secret. */
 function createResealer(
   { randomBytes }: Pick<World, "randomBytes">,
   { oldKey, newKey }: { readonly oldKey: Uint8Array; readonly newKey: Uint8Array },

@@ -2,20 +2,16 @@ import type { Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import type { World } from "../../world.ts";
 
-/** Returns the id of a request's store, and identifies the open request. It is called only when a store is erased. */
+/** Identifies the open request. Called only when a store is erased. */
 export type ReadStoreId = () => string | undefined;
 
-/** Prevents requests to a store from running during its erasure (decision 91). */
 export type StoreGate = ReturnType<typeof createStoreGate>;
 
-/** Maximum time that an erasure waits for open requests to its stores, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
 
-/** `onClose` is called with each store that is closed, and wakes the requests that wait for a change in that store. */
+/** `onClose` wakes the requests that wait for a change in the closed store. */
 export function createStoreGate(world: Pick<World, "after">, onClose: (storeId: string) => void) {
-  /** The open requests, each with a function that is called at its end. */
   const openRequests = new Map<ReadStoreId, () => void>();
-  /** The closed stores, each with a promise that resolves when the store reopens. */
   const closedStores = new Map<string, Promise<void>>();
 
   const openingOf = (readId: ReadStoreId): Promise<void> | undefined =>
@@ -26,7 +22,6 @@ export function createStoreGate(world: Pick<World, "after">, onClose: (storeId: 
     openRequests.set(readId, () => undefined);
   }
 
-  /** Waits until the open requests of these stores have ended; false if some take too long. */
   async function awaitEmpty(storeIds: readonly string[]): Promise<boolean> {
     const requests = [...openRequests.keys()].filter((readId) => storeIds.includes(readId() ?? ""));
     const requestEnds = requests.map(
@@ -36,7 +31,6 @@ export function createStoreGate(world: Pick<World, "after">, onClose: (storeId: 
   }
 
   return {
-    /** Admits a request. If its store is closed, returns a promise that resolves once the request is admitted. */
     enter: (readId: ReadStoreId): Promise<void> | undefined => {
       if (openingOf(readId) !== undefined) return enterLater(readId);
       openRequests.set(readId, () => undefined);
@@ -48,10 +42,13 @@ export function createStoreGate(world: Pick<World, "after">, onClose: (storeId: 
       openRequests.delete(readId);
     },
 
-    /** Whether a store is closed. A request that waits for a change in the store must then stop waiting. */
+    /** A request that waits for a change in a closed store must stop waiting. */
     isClosed: (storeId: string): boolean => closedStores.has(storeId),
 
-    /** Closes stores while work runs. Refuses with `state_conflict` if open requests to the stores do not end in time. */
+    /**
+     * Closes the stores while work runs. Refuses with `state_conflict` if open requests to them do not end in
+     * time.
+     */
     runAlone: async <Value>(
       storeIds: readonly string[],
       work: () => Promise<Outcome<Value>>,
@@ -72,7 +69,6 @@ export function createStoreGate(world: Pick<World, "after">, onClose: (storeId: 
   };
 }
 
-/** Whether a promise resolves within this many milliseconds. Rejects if the promise rejects first. */
 export function resolvesWithin(
   { after }: Pick<World, "after">,
   milliseconds: number,

@@ -4,12 +4,11 @@ import { createAlarm } from "./alarm.ts";
 import { MAX_DUE_ITEMS, applyDueItems } from "../checkout/payments.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** Applies changes when they fall due. Reads do not rely on it: they check the time themselves. */
+/** Reads do not rely on it: they check the time themselves. */
 export function createTimekeeper(
   world: Pick<World, "now" | "after">,
   options: { readonly context: () => ServiceContext; readonly report: (error: unknown) => void },
 ) {
-  /** Applies at most `MAX_DUE_ITEMS` due changes, and sets the next timer. */
   const wake = async (storeIds: readonly string[]): Promise<void> => {
     const context = options.context();
     const times = await context.store.write(
@@ -26,8 +25,8 @@ export function createTimekeeper(
 }
 
 /**
- * Applies the due changes of a store, up to the limit of one write. Returns the real time of the next change; undefined
- * if there is none, or if a frozen clock prevents it.
+ * Stops at the limit of one write. Returns the real time of the next change; undefined if there is none, or
+ * if a frozen clock prevents it.
  */
 function catchUp(
   context: ServiceContext,

@@ -1,7 +1,4 @@
-/**
- * Runs work with at most one worker for each key; workers of different keys run in parallel. `work` must end by itself;
- * `onFailure` gets its error and the key.
- */
+/** `work` must end by itself; `onFailure` gets its error and the key. */
 export function createWorkers(options: {
   readonly work: (key: string) => Promise<void>;
   readonly onFailure: (error: unknown, key: string) => void;
@@ -9,7 +6,7 @@ export function createWorkers(options: {
   const runningWork = new Map<string, Promise<void>>();
   const rerunKeys = new Set<string>();
 
-  /** Runs the work of a key; if that work is already running, runs it once more afterwards. */
+  /** If the work of the key is already running, it runs once more afterwards. */
   const wake = (key: string): void => {
     if (runningWork.has(key)) rerunKeys.add(key);
     else runningWork.set(key, run(key));
@@ -27,7 +24,6 @@ export function createWorkers(options: {
 
   return {
     wake,
-    /** Resolves when no worker of these keys is running. Default: of any key. */
     idle: async (keys?: readonly string[]): Promise<void> => {
       for (;;) {
         const activeWorkers = [...runningWork].filter(([key]) => keys === undefined || keys.includes(key));

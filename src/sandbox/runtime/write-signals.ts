@@ -1,20 +1,16 @@
 import type { World } from "../../world.ts";
 import type { StoreGate } from "./store-gate.ts";
 
-/** A write in a store: an event, the end of a delivery attempt, or another change. */
 type WriteNotice = {
-  /** The id of the checkout or other object; null if the write is about the store. */
   readonly checkoutId: string | null;
 };
 
-/** Signals of writes, by store. Requests wait for them, and open pages follow them. */
 export type WriteSignals<Notice = WriteNotice> = ReturnType<typeof createWriteSignals<Notice>>;
 
 export function createWriteSignals<Notice = WriteNotice>({ sleep }: Pick<World, "sleep">) {
   type Listener = (notice: Notice | undefined) => void;
   const followers = new Map<string, Set<Listener>>();
   let hasEnded = false;
-  /** Calls back with each write of a store, until the returned function is called. */
   const follow = (storeId: string, listener: Listener): (() => void) => {
     const listeners = followers.get(storeId) ?? new Set();
     followers.set(storeId, listeners.add(listener));
@@ -24,16 +20,14 @@ export function createWriteSignals<Notice = WriteNotice>({ sleep }: Pick<World, 
     };
   };
   return {
-    /** Wakes all waiting requests for the last time, because the sandbox stops. */
+    /** The sandbox stops: waiting requests wake for the last time. */
     end: (): void => {
       hasEnded = true;
       for (const listeners of followers.values()) for (const listener of listeners) listener(undefined);
     },
     isOver: (): boolean => hasEnded,
-    /** May be called inside the write, because readers read after it. Without `notice`, the store is being erased. */
     notify: (storeId: string, notice?: Notice): void =>
       followers.get(storeId)?.forEach((listener) => listener(notice)),
-    /** Resolves at the next write of a store, or after `waitMs`. */
     next: async (storeId: string, waitMs: number): Promise<void> => {
       const controller = new AbortController();
       const unfollow = follow(storeId, () => controller.abort());
@@ -52,15 +46,13 @@ type WaitContext = {
 
 type WaitOptions<Result> = {
   readonly read: () => Result;
-  /** Whether a result ends the wait before the timeout. */
   readonly isEnough: (result: Result) => boolean;
-  /** The signals after which another read may find more. Default: the writes of the store. */
+  /** Signals after which another read may find more. Default: the writes of the store. */
   readonly signals?: WaitContext["writeSignals"];
-  /** Maximum pause between two reads, in milliseconds. Default: until the next signal. */
   readonly maxPauseMs?: number;
 };
 
-/** Reads until a result is enough, the time is up, the store is being erased or the sandbox stops. Returns the last. */
+/** Waits until a result is enough, the time is up, the store is being erased or the sandbox stops. */
 export async function pollUntil<Result>(
   { world, storeGate, writeSignals }: WaitContext,
   { storeId, waitMs = 0 }: { readonly storeId: string; readonly waitMs: number | undefined },

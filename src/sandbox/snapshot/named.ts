@@ -19,7 +19,6 @@ export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotStorage
 
 const TOO_LARGE = partOf("too_large", {});
 
-/** Stores a snapshot under a name. Refuses with `not_found`, and with `storage_unavailable` during an erasure. */
 export async function createSnapshot(
   context: NamedSnapshotsContext,
   name: string,
@@ -66,7 +65,6 @@ export function listSnapshots(
     });
 }
 
-/** Restores a named snapshot, as `restoreSnapshot` does. Refuses with `not_found` if no snapshot has this name. */
 export async function restoreNamedSnapshot(
   context: NamedSnapshotsContext,
   name: string,
@@ -81,7 +79,6 @@ export async function restoreNamedSnapshot(
   return bytes === undefined ? refuseUnknownSnapshot(name) : restoreSnapshot(context, scope, bytes, options);
 }
 
-/** Removes a named snapshot. Refuses with `not_found`. */
 export function removeSnapshot(storage: SnapshotStorage, name: string): Outcome<{ readonly name: string }> {
   if (storage.size(name) === undefined) return refuseUnknownSnapshot(name);
   storage.remove(name);

@@ -1,13 +1,12 @@
-/** The named snapshots of a sandbox: files in its folder, or its memory. */
 export type SnapshotStorage = {
   readonly names: () => readonly string[];
-  /** The size of a snapshot in bytes, without reading it; undefined if there is no snapshot of this name. */
+  /** In bytes; undefined if there is no snapshot of this name. */
   readonly size: (name: string) => number | undefined;
-  /** The bytes of a snapshot; undefined if there is none. Throws if it is larger than `MAX_SNAPSHOT_BYTES`. */
+  /** Undefined if there is none. Throws if the snapshot is larger than `MAX_SNAPSHOT_BYTES`. */
   readonly read: (name: string) => Uint8Array | undefined;
-  /** Writes a snapshot atomically: a reader gets the whole old or the whole new snapshot. */
+  /** A reader gets the whole old or the whole new snapshot. */
   readonly write: (name: string, bytes: Uint8Array) => void;
-  /** Lets `fill` write a file at a path, and flushes it without blocking. Undefined for a sandbox in memory. */
+  /** `fill` writes a file at a path, which is flushed without blocking. Undefined for a sandbox in memory. */
   readonly fill:
     | (<Value>(name: string, fill: (path: string) => Promise<Value>) => Promise<Value>)
     | undefined;

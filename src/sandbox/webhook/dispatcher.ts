@@ -3,10 +3,12 @@ import { storeTime } from "../with-store.ts";
 import { createEndpointQueues, type DispatchContext, type FinishedAttempt } from "./endpoint-queues.ts";
 import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
-/** Sends deliveries to an endpoint in parallel, but one at a time of a checkout, or with `inOrder` (decisions 13, 93). */
+/**
+ * Deliveries to an endpoint are parallel; those of one checkout are sent one at a time (decisions 13, 93).
+ */
 export type Dispatcher = ReturnType<typeof createDispatcher>;
 
-/** Creates the dispatcher of a sandbox. Its queues are rows, so that a crash loses nothing. */
+/** The queues are rows, so that a crash loses nothing. */
 export function createDispatcher(context: DispatchContext, report: (error: unknown) => void) {
   const { store, world } = context;
   const listeners = new Set<(attempt: FinishedAttempt) => void>();
@@ -14,15 +16,12 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
   const { wake, idle, stop } = createEndpointQueues(context, { report, onEnd });
   return {
     wake,
-    /** Checks all endpoints of these stores, at the start and after a clock moved. */
     wakeStores: (storeIds: readonly string[]): void => {
       for (const storeId of storeIds) for (const { id } of store.endpoints.of(storeId)) wake(id);
     },
-    /** Sends due deliveries for at most `budgetMs`, and returns the finished attempts in the order of their starts. */
     drain: async (storeId: string, budgetMs: number): Promise<readonly FinishedAttemptEntry[]> => {
       const expectedCounts = countDueByEndpoint(context, storeId);
       if (expectedCounts.size === 0 || context.holdOf(storeId) !== undefined) return [];
-      // The wait does not extend to deliveries that fall due later.
       const collection = collectAttempts(listeners, expectedCounts);
       for (const id of expectedCounts.keys()) wake(id);
       const timeout = new Promise<void>((resolve) => world.after(budgetMs, resolve));
@@ -37,7 +36,6 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
   };
 }
 
-/** The number of due deliveries to each endpoint that has any. */
 function countDueByEndpoint(context: DispatchContext, storeId: string): ReadonlyMap<string, number> {
   const { store } = context;
   const now = storeTime(context, storeId);
@@ -47,7 +45,6 @@ function countDueByEndpoint(context: DispatchContext, storeId: string): Readonly
   return new Map(dueCounts.filter(([, count]) => count > 0));
 }
 
-/** Collects attempts. `completion` resolves when each endpoint has had the expected number of attempts. */
 function collectAttempts(
   listeners: Set<(attempt: FinishedAttempt) => void>,
   expectedCounts: ReadonlyMap<string, number>,
@@ -61,7 +58,6 @@ function collectAttempts(
     if (count === undefined) return;
     attempts.push(attempt);
     const { at, nextAt } = attempt.entry;
-    // A delivery whose attempt is repeated immediately is not finished.
     if (nextAt !== null && nextAt <= at) return;
     if (count === 1) remainingCounts.delete(endpointId);
     else remainingCounts.set(endpointId, count - 1);
@@ -77,10 +73,6 @@ function collectAttempts(
   };
 }
 
-/**
- * Ends the attempts that were interrupted when the last run ended, and makes their deliveries due again, although
- * receivers may have got them. Runs once, before the first delivery.
- */
 export function recoverDeliveries(context: ServiceContext): Promise<void> {
   const { store, world } = context;
   return store.write(

@@ -1,5 +1,3 @@
-// Limits the deliveries in flight to each endpoint, and selects the next. Each checkout has a queue to each endpoint,
-// whose head a query finds: store/webhook/delivery-queues.ts. Kept connections: `findKeptRoute` in web/send.ts.
 import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
 import type { World } from "../../world.ts";
 import { createAlarm } from "../runtime/alarm.ts";
@@ -19,27 +17,25 @@ export type DispatchContext = TakeContext &
   SendContext &
   RecordContext & { readonly world: Pick<World, "sleep" | "after" | "soon"> };
 
-/** A recorded result, with the number of its attempt among all attempts in the order of their starts. */
 export type FinishedAttempt = { readonly ordinal: number; readonly entry: FinishedAttemptEntry };
 
 type EndpointQueue = {
   readonly posts: Set<Promise<void>>;
-  /** Attempts that have ended, but are not recorded yet. */
   readonly results: { readonly ordinal: number; readonly attempt: EndedAttempt }[];
-  /** The ordinal of each delivery's newest attempt: after a restore, the result of an older attempt must not be recorded. */
+  /**
+   * Holds each delivery's newest attempt: after a restore, the result of an older attempt must not be
+   * recorded.
+   */
   readonly ordinals: Map<string, number>;
-  /** Whether an attempt must end before another can start. */
   isFull: boolean;
 };
 
-/** Delay after a failure, such as a locked database, in milliseconds. */
 const RETRY_DELAY_MS = 1000;
-/** After this number of event loop iterations without an ended attempt, about 0.2 ms, no end is expected soon. */
+/** Takes about 0.2 ms. */
 const MAX_QUIET_ITERATIONS = 50;
 
 /**
- * A queue of deliveries for each endpoint, which wakes separately and delays no other queue. Attempts in flight are
- * rows; only their order, and the results that are not recorded yet, are in memory.
+ * Attempts in flight are rows; only their order, and the results that are not recorded yet, are in memory.
  */
 export function createEndpointQueues(
   context: DispatchContext,
@@ -58,13 +54,11 @@ export function createEndpointQueues(
       alarm.expect(endpointId, world.now() + RETRY_DELAY_MS);
     },
   });
-  /** Reports that a delivery to an endpoint may be due. */
   const wake = (endpointId: string): void => {
     if (!isStopped) workers.wake(endpointId);
   };
   const alarm = createAlarm(world, { ring: async (endpointIds) => endpointIds.forEach(wake), report });
 
-  /** Records the results of an endpoint's attempts and starts the next attempts, in one transaction. */
   async function deliverDue(endpointId: string): Promise<void> {
     const queue = queues.get(endpointId) ?? newQueue();
     queues.set(endpointId, queue);
@@ -76,7 +70,6 @@ export function createEndpointQueues(
       isStopped: () => isStopped,
       report,
     });
-    // Results of attempts that ended during the transaction are later in the list, and stay there.
     dropResults(queue, endedCount);
     queue.isFull = isFull;
     for (const attempt of attempts) launch(queue, attempt);
@@ -84,7 +77,6 @@ export function createEndpointQueues(
     finished.forEach(onEnd);
   }
 
-  /** Sends an attempt in parallel with others. All results that are available are recorded together. */
   function launch(queue: EndpointQueue, attempt: StartedAttempt): void {
     const ordinal = (startCount += 1);
     queue.ordinals.set(attempt.delivery.id, ordinal);
@@ -98,12 +90,10 @@ export function createEndpointQueues(
 
   return {
     wake,
-    /** Resolves when no delivery is in flight to these endpoints. Default: to any endpoint. */
     idle: async (endpointIds?: readonly string[]): Promise<void> => {
       do await workers.idle(endpointIds);
       while (await awaitAnyEnd(queues, endpointIds));
     },
-    /** Starts no new attempts; attempts in flight are still recorded. */
     stop: (): void => {
       isStopped = true;
       alarm.stop();
@@ -115,7 +105,7 @@ function newQueue(): EndpointQueue {
   return { posts: new Set(), results: [], ordinals: new Map(), isFull: false };
 }
 
-/** Waits for attempts that are about to end, because recording them in one commit takes less time. */
+/** Recording several attempts in one commit takes less time. */
 async function awaitOtherEnds(
   { soon }: Pick<World, "soon">,
   { posts, results }: EndpointQueue,
@@ -127,7 +117,6 @@ async function awaitOtherEnds(
   }
 }
 
-/** Waits until one of the deliveries to these endpoints has ended; false if none was in flight. */
 async function awaitAnyEnd(
   queues: ReadonlyMap<string, EndpointQueue>,
   endpointIds: readonly string[] = [...queues.keys()],
@@ -137,13 +126,12 @@ async function awaitAnyEnd(
   return attempts.length > 0;
 }
 
-/** Removes the first `count` attempts that have ended. */
 function dropResults({ results, ordinals }: EndpointQueue, count: number): void {
   for (const { ordinal, attempt } of results.splice(0, count))
     if (ordinals.get(attempt.delivery.id) === ordinal) ordinals.delete(attempt.delivery.id);
 }
 
-/** Records results. All attempts of a queue belong to the same store, whose clock is read once. */
+/** All attempts of a queue belong to the same store, whose clock is read once. */
 function recordResults(context: DispatchContext, { results, ordinals }: EndpointQueue): FinishedAttempt[] {
   const [firstResult] = results;
   const clock = firstResult && context.store.clocks.of(firstResult.attempt.delivery.storeId);
@@ -155,7 +143,10 @@ function recordResults(context: DispatchContext, { results, ordinals }: Endpoint
   });
 }
 
-/** Until a stop, repeats a write that contains results while the disk fails: a sent attempt must be recorded. */
+/**
+ * Until a stop, a write that contains results is repeated while the disk fails: a sent attempt must be
+ * recorded.
+ */
 async function recordAndTake(
   context: DispatchContext,
   queue: EndpointQueue,

@@ -3,13 +3,14 @@ import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { ServiceContext } from "../context.ts";
 import { openStoredSecret } from "./signing-secret.ts";
 
-/** Includes the master key, because signing secrets are stored encrypted with it (decision 16). */
 export type SecretsContext = Pick<ServiceContext, "store"> & { readonly masterKey: Uint8Array };
 
-/** The signing secrets of an endpoint: the active secrets, newest first, and the retired secrets. */
 export type EndpointSecrets = { readonly inForce: readonly string[]; readonly retired: readonly string[] };
 
-/** An endpoint's own secrets or, if it has none, its store's. `now`: the store's time. Throws `SecretUnreadable`. */
+/**
+ * An endpoint without secrets of its own uses its store's. `now`: the store's time. Throws
+ * `SecretUnreadable`.
+ */
 export function endpointSecrets(
   { store, masterKey }: SecretsContext,
   endpoint: Pick<Endpoint, "id" | "storeId">,
@@ -22,7 +23,6 @@ export function endpointSecrets(
 }
 
 /**
- * The secrets with which an endpoint signed at a past moment of its store's clock, even if it was removed since.
  * `isUncertain`: a secret began or ended at exactly that moment, so that it is unknown which secrets signed.
  */
 export function endpointSecretsAt(
@@ -50,7 +50,6 @@ function secretOfStore({ store, masterKey }: SecretsContext, storeId: string): E
   return { inForce: secret === undefined ? [] : [openStoredSecret(secret, masterKey)], retired: [] };
 }
 
-/** An endpoint's own secrets, newest first: at most `MAX_SIGNATURES` active at a moment, and all retired by then. */
 function decryptSecrets(
   secrets: ReturnType<SecretsContext["store"]["signingSecrets"]["ofEndpoint"]>,
   { at, masterKey }: { readonly at: number; readonly masterKey: Uint8Array },

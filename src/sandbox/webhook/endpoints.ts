@@ -33,30 +33,26 @@ export type EndpointsContext = ServiceContext &
 
 type EndpointWithSecrets = Endpoint & { readonly secrets: EndpointSecrets };
 
-/** The requested values of a new endpoint, which `checkForm` checks. */
 type EndpointForm = {
   readonly url: string;
   readonly eventTypes?: readonly string[] | undefined;
-  /** CA certificates in PEM. Default: the sandbox's CAs. */
+  /** In PEM. Default: the sandbox's CAs. */
   readonly ca?: string | undefined;
 };
 
-/** Maximum number of a store's endpoints, not counting its listener. */
 const MAX_ENDPOINTS = 20;
 
-/** Maximum number of events that are redelivered to a listener. */
 const MAX_REPLAYED_EVENTS = 100_000;
 
 /**
- * Adds an endpoint for a store's events. Refuses with `invalid_parameter` a forbidden address, patterns that match no
- * event type and CA certificates that cannot be trusted, and with `state_conflict` an address that already exists, or
- * too many endpoints.
+ * Refuses with `invalid_parameter` a forbidden address, patterns that match no event type and CA certificates
+ * that cannot be trusted, and with `state_conflict` an address that already exists, or too many endpoints.
  */
 export function addEndpoint(
   context: EndpointsContext,
   storeId: string,
   endpointForm: EndpointForm & {
-    /** Whether the endpoint gets one delivery at a time. Default: several (decision 93). */
+    /** One delivery at a time. Default: several (decision 93). */
     readonly inOrder?: boolean | undefined;
   },
 ): Promise<Outcome<EndpointWithSecrets>> {
@@ -75,19 +71,17 @@ export function addEndpoint(
 }
 
 /**
- * Registers the address of a store's listener; an existing endpoint and its secret stay. The listener first receives
- * the events that `since` selects, then the events that waited. Refuses with `invalid_parameter`, with `not_found` an
- * unknown event, and with `state_conflict` too many events.
+ * The listener first receives the events that `since` selects, then the events that waited. Refuses with
+ * `not_found` an unknown event, and with `state_conflict` too many events.
  */
 export function registerListener(
   context: EndpointsContext,
   storeId: string,
   listenerForm: Omit<EndpointForm, "ca"> & {
-    /** The event after which, or the time from which, all events are redelivered. */
+    /** All events after an event, or from a time on, are redelivered. */
     readonly since?: { readonly eventId: string } | { readonly at: number } | undefined;
   },
 ): Promise<Outcome<EndpointWithSecrets & { readonly replayed: number }>> {
-  // The sandbox never connects to a listener that fetches its deliveries.
   const { targets } = context;
   const ownHosts = isFetchingListenerAddress(listenerForm.url) ? [new URL(listenerForm.url).host] : [];
   const allowedHosts = [...targets.allowedHosts, ...ownHosts];
@@ -115,8 +109,8 @@ export function registerListener(
 }
 
 /**
- * Enables, disables or pauses an endpoint; deliveries to a paused endpoint wait. Refuses with `not_found`, and with
- * `state_conflict` to disconnect a listener from an endpoint without one.
+ * Deliveries to a paused endpoint wait. Refuses with `not_found`, and with `state_conflict` to disconnect a
+ * listener from an endpoint without one.
  */
 export function setEndpointState(
   context: EndpointsContext,
@@ -135,7 +129,7 @@ export function setEndpointState(
   });
 }
 
-/** Removes an endpoint. Its queued deliveries are dropped, and their audit is kept. Refuses with `not_found`. */
+/** Queued deliveries are dropped, and their audit is kept. Refuses with `not_found`. */
 export function removeEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<Endpoint>> {
   return withEndpoint(context, ref, (endpoint, now) => {
     dropEndpoint(context.store, endpoint.id, now);
@@ -143,7 +137,7 @@ export function removeEndpoint(context: EndpointsContext, ref: EndpointRef): Pro
   });
 }
 
-/** Replaces the secret; during the overlap, the old secret also signs (decision 12). Refuses with `not_found`. */
+/** During the overlap, the old secret also signs (decision 12). Refuses with `not_found`. */
 export function rotateSecret(
   context: EndpointsContext,
   ref: EndpointRef,
@@ -164,7 +158,7 @@ export function rotateSecret(
   });
 }
 
-/** Sends a test event. Refuses with `not_found`, and with `state_conflict` if the endpoint is disabled. */
+/** Refuses with `not_found`, and with `state_conflict` if the endpoint is disabled. */
 export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<string>> {
   const { store, world } = context;
   return withEndpoint(context, ref, (endpoint, now) => {
@@ -177,7 +171,6 @@ export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promi
   });
 }
 
-/** The events that `since` selects for a listener: after an event, or from a time. Default: none. */
 function eventsSince(
   { store }: EndpointsContext,
   storeId: string,
@@ -198,7 +191,6 @@ function eventsSince(
   return refuseFact("too_many_events", { most: MAX_REPLAYED_EVENTS });
 }
 
-/** Redelivers events in order, before new events. An event that is already waiting is not sent twice. */
 function replayAll(
   context: EndpointsContext,
   { endpoint, events }: { readonly endpoint: Endpoint; readonly events: readonly StoredEvent[] },
@@ -224,7 +216,6 @@ function insertWithSecrets(
 
 type NewEndpoint = Pick<Endpoint, "storeId" | "kind" | "url" | "eventTypes" | "inOrder" | "ca">;
 
-/** Creates an enabled endpoint within a transaction; its address and patterns have been checked. */
 export function insertEndpoint(
   { store, world }: Pick<ServiceContext, "store" | "world">,
   newEndpoint: NewEndpoint,
@@ -242,7 +233,6 @@ export function insertEndpoint(
   return endpoint;
 }
 
-/** Removes an endpoint and drops its queued deliveries, within a transaction. */
 export function dropEndpoint(
   { deliveries, endpoints }: Pick<Store, "deliveries" | "endpoints">,
   id: string,
@@ -266,7 +256,6 @@ function insertSecret(
   store.signingSecrets.insert(sealSecret(secret, binding, masterKey), { createdAt, endpointId, retiredAt });
 }
 
-/** Checks a new endpoint. Returns the canonical address and the patterns, by default for all events. */
 function checkForm(
   { targets }: Pick<EndpointsContext, "targets">,
   form: EndpointForm,
@@ -283,7 +272,7 @@ function checkForm(
   );
 }
 
-/** An event of a store. Refuses with `not_found`, also for another store's event. */
+/** Refuses with `not_found`, also for another store's event. */
 export function findEvent(
   store: Pick<Store, "events">,
   storeId: string,
@@ -295,7 +284,6 @@ export function findEvent(
     : accept(event);
 }
 
-/** The refusal of an action on a disabled endpoint. */
 export function refuseDisabled(endpoint: Endpoint): Outcome<never> {
   const reason = reasonOf(effectiveEndpoint(endpoint, undefined));
   return refuseFact("endpoint_disabled", { endpoint: endpoint.id, why: reason });

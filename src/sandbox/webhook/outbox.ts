@@ -4,7 +4,7 @@ import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { ServiceContext } from "../context.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
-/** Stores an event, inside a write. Disabled endpoints get no delivery; the deliveries of paused endpoints wait. */
+/** Must run inside a write. Disabled endpoints get no delivery; the deliveries of paused endpoints wait. */
 export function emitEvent(context: ServiceContext, event: Omit<StoredEvent, "position">): void {
   const { store } = context;
   store.events.insert(event);
@@ -16,14 +16,12 @@ export function emitEvent(context: ServiceContext, event: Omit<StoredEvent, "pos
     enqueueDelivery(context, { event, endpoint, cause: "event" }, event.createdAt);
 }
 
-/** Writes the delivery of one event to one endpoint; runs inside a write. `now` is the store's time. */
 export function enqueueDelivery(
   { store, world, wakeDispatcher }: ServiceContext,
   outboxInput: {
     readonly event: Omit<StoredEvent, "position">;
     readonly endpoint: Pick<Endpoint, "id">;
     readonly cause: DeliveryEntry["cause"];
-    /** The time at which the delivery is due. Default: now. */
     readonly dueAt?: number;
   },
   now: number,
@@ -43,7 +41,6 @@ export function enqueueDelivery(
     nextAt: dueAt,
     createdAt: now,
   });
-  // The dispatcher reads the delivery in a later write, when this write is on disk.
   wakeDispatcher(endpoint.id);
   return id;
 }

@@ -14,18 +14,19 @@ export type PostContext = {
   readonly world: Pick<World, "send" | "resolve" | "monotonic">;
   readonly targets: TargetPolicy;
   readonly relay: Relay;
-  /** Timeout for a receiver's whole answer, in milliseconds. */
   readonly deliveryTimeoutMs: number;
-  /** The certificates to trust for https. Default: the system's. */
+  /** Trusted for https. Default: the system's certificates. */
   readonly deliveryTls?: TlsTrust | undefined;
-  /** Why nothing is sent to the endpoints of a store (decisions 71, 95); undefined if deliveries are sent. */
   readonly holdOf: (storeId: string) => Hold | undefined;
 };
 
-/** The result of a request, and its duration. `forbidden`: nothing was sent, because the policy or a hold forbids it. */
+/** `forbidden`: nothing was sent, because the policy or a hold forbids it. */
 export type PostResult = { readonly result: OutboundResult | "forbidden"; readonly milliseconds: number };
 
-/** Sends a request, outside transactions: through the relay, or to an address that the policy allows now (decision 14). */
+/**
+ * Sends through the relay, or to an address that the policy allows now (decision 14). Must not run inside a
+ * transaction.
+ */
 export async function postToReceiver(
   { world, targets, relay, deliveryTimeoutMs, deliveryTls, holdOf }: PostContext,
   {
@@ -38,9 +39,7 @@ export async function postToReceiver(
   > & {
     readonly body: string | Uint8Array;
     readonly storeId: string;
-    /** The CA certificates of the endpoint; null for the sandbox's CAs. */
     readonly ca: string | null;
-    /** Default: POST. */
     readonly method?: OutboundRequest["method"];
   },
 ): Promise<PostResult> {
@@ -80,7 +79,6 @@ export async function postToReceiver(
   return toPostResult(result);
 }
 
-/** Number of bytes read beyond the stored part, to recognise a secret or card number that begins in the stored part. */
 const MAX_SECRET_BYTES = 256;
 
 export function deliveryErrorOf({
@@ -96,7 +94,7 @@ const UNRESOLVED_HOST: OutboundResult = {
   facts: { fault: "no_address" },
 };
 
-/** The facts of a result that its status or error does not state; null if there are none. */
+/** Facts that the status or error of a result does not state; null if there are none. */
 export function factsOf(result: PostResult["result"]): AttemptFacts | null {
   if (result === "forbidden") return null;
   const answerFields = result.ok ? answerFacts(result.headers) : { ...result.facts, message: result.message };

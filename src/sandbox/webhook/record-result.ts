@@ -19,8 +19,8 @@ import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: DeliverySchedule };
 
 /**
- * Records the result of an attempt, inside a write, with the clock of its store. Undefined if the attempt does not
- * exist, because it was sent before a reset or restore.
+ * Undefined if the attempt does not exist, because it was sent before a reset or restore. Runs inside a
+ * write.
  */
 export function recordAttemptResult(
   context: RecordContext,
@@ -89,7 +89,6 @@ export function recordAttemptResult(
   };
 }
 
-/** Settles the earlier deliveries of a replayed event, so that later events do not wait for them (decision 137). */
 function settleByReplay(
   { store }: RecordContext,
   { replay, number }: { readonly replay: Delivery; readonly number: number },
@@ -102,7 +101,7 @@ function settleByReplay(
   }
 }
 
-/** Records since when an endpoint has failed. Disables it after a 410 or after failing for too long (decision 13). */
+/** A 410 disables the endpoint, as do failures for too long (decision 13). */
 function judgeEndpoint(
   { store }: RecordContext,
   result: { readonly endpoint: Endpoint; readonly isAccepted: boolean; readonly isGone: boolean },
@@ -120,7 +119,6 @@ function judgeEndpoint(
   else if (endpoint.failingSince === null) store.endpoints.setFailingSince(endpoint.id, since);
 }
 
-/** Whether a kept connection failed: the receiver may have closed it before its reuse, or sent more than one answer. */
 function hasKeptConnectionFailed(result: EndedAttempt["result"]): boolean {
   if (result === "forbidden" || result.ok || result.wasReused !== true) return false;
   return result.failure === "connection_lost" || result.failure === "bad_answer";

@@ -1,9 +1,7 @@
-// Deliveries to a listener on a machine that the sandbox cannot reach: the listener fetches and answers each request.
 import type { OutboundResult, World } from "../../world.ts";
 
 type RelayedRequest = {
   readonly storeId: string;
-  /** The address of the listener, from `fetchingListenerAddress`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -13,16 +11,13 @@ export type Relay = Readonly<ReturnType<typeof createRelay>>;
 
 type HeldRequest = RelayedRequest & { readonly id: string; readonly end: (result: OutboundResult) => void };
 
-/** A listener that has not fetched for this time, in milliseconds, counts as lost: a fetch waits at most 20 s. */
+/** A listener that has not fetched for this time counts as lost: a fetch waits at most 20 s. */
 const MAX_FETCH_GAP_MS = 25_000;
 const NO_FETCH = { ok: false, failure: "unreachable", message: "the listener fetches nothing" } as const;
 const NO_ANSWER = { ok: false, failure: "timeout", message: "the listener did not answer" } as const;
 const LISTENER_LOST = { ok: false, failure: "connection_lost", message: "the listener went away" } as const;
 
-/**
- * Keeps requests in memory; an attempt that a stop of the sandbox interrupts is repeated after the next start.
- * `notifyChange` is called when there may be a request to fetch.
- */
+/** An attempt that a stop of the sandbox interrupts is repeated after the next start. */
 export function createRelay(
   { after, freshId, monotonic }: Pick<World, "after" | "freshId" | "monotonic">,
   notifyChange: (storeId: string) => void,
@@ -31,8 +26,8 @@ export function createRelay(
   const lastFetches = new Map<string, { readonly url: string; readonly at: number }>();
   return {
     /**
-     * Holds a request until its listener has answered or is lost; without an answer in time the result is `timeout`.
-     * Holds nothing for a listener that has stopped fetching, such as on a sleeping laptop: the result is `unreachable`.
+     * Without an answer in time the result is `timeout`; for a listener that has stopped fetching, such as on
+     * a sleeping laptop, it is `unreachable`.
      */
     send: async (request: RelayedRequest, timeoutMs: number): Promise<OutboundResult> => {
       const entry = lastFetches.get(request.storeId);
@@ -44,19 +39,17 @@ export function createRelay(
       notifyChange(request.storeId);
       return promise.finally(() => requests.delete(id));
     },
-    /** The unanswered requests to a store's listener, oldest first. Records that the listener is fetching. */
     fetchRequests: ({ storeId, url }: Pick<RelayedRequest, "storeId" | "url">) => {
       lastFetches.set(storeId, { url, at: monotonic() });
       return [...requests.values()].filter((item) => item.storeId === storeId && item.url === url);
     },
-    /** Passes an answer on. False if the store has no such request, or if that request has ended. */
+    /** False if the store has no such request, or if that request has ended. */
     answer: ({ storeId, id }: Pick<HeldRequest, "storeId" | "id">, answer: OutboundResult): boolean => {
       const item = requests.get(id);
       if (item?.storeId !== storeId) return false;
       item.end(answer);
       return true;
     },
-    /** Ends the requests to a listener of the store that has disconnected, or that the listener at `url` has replaced. */
     endOthers: (storeId: string, url?: string): void => {
       if (url === undefined) lastFetches.delete(storeId);
       else lastFetches.set(storeId, { url, at: monotonic() });

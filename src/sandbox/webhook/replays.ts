@@ -1,5 +1,3 @@
-// Deliveries on request: replays of events, and retries before their time. The attempts of the schedule:
-// sandbox/webhook/take-due.ts.
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
@@ -13,13 +11,11 @@ import type { PostContext } from "./post.ts";
 
 type RetriesContext = EndpointsContext & Pick<PostContext, "holdOf">;
 
-/** Maximum number of failed deliveries that one request replays; the next request continues. */
 const MAX_REPLAYS = 1000;
-/** Maximum number of waiting deliveries to an endpoint that one request makes due; the next request continues. */
 export const MAX_RETRIES = 1000;
 
 /**
- * Delivers an event again, with the same event_id and bytes (interface 32). Refuses with `not_found`, and with
+ * The replay has the same event_id and bytes (interface 32). Refuses with `not_found`, and with
  * `state_conflict` if no endpoint can receive the event.
  */
 export function replayEvent(
@@ -53,12 +49,6 @@ export function replayEvent(
   });
 }
 
-/**
- * Repeats failed deliveries created since a moment, oldest first: an event whose last delivery to an endpoint failed is
- * delivered again, unless the endpoint is disabled, and a delivery that waits after a failed attempt is sent now, if
- * the endpoint is enabled. Refuses with `not_found`, and with `state_conflict` if the named endpoint is disabled or the
- * store's deliveries are held.
- */
 export function replayFailed(
   context: RetriesContext,
   storeId: string,
@@ -85,7 +75,7 @@ export function replayFailed(
   });
 }
 
-/** Retries waiting deliveries. Refuses with `not_found`; a hold, or a named endpoint not enabled, with `state_conflict`. */
+/** Refuses with `not_found`, and with `state_conflict` a hold, or a named endpoint that is not enabled. */
 export function retryDeliveries(
   context: RetriesContext,
   storeId: string,
@@ -100,7 +90,6 @@ export function retryDeliveries(
   });
 }
 
-/** The named endpoint, by default all. Refuses an unknown or disabled endpoint, and a store whose deliveries are held. */
 function requestedEndpoints(
   { store, holdOf }: RetriesContext,
   storeId: string,
@@ -110,12 +99,10 @@ function requestedEndpoints(
   if (target?.ok === false) return target;
   if (target?.value.state === "disabled") return refuseDisabled(target.value);
   const hold = holdOf(storeId);
-  // Decisions 71 and 95.
   if (hold !== undefined) return refuseFact("nothing_delivered", { hold });
   return accept(target === undefined ? store.endpoints.of(storeId) : [target.value]);
 }
 
-/** Makes the waiting deliveries to the enabled ones of these endpoints due. */
 function retryEndpoints(
   { store, wakeDispatcher }: EndpointsContext,
   endpoints: readonly Endpoint[],
@@ -135,7 +122,7 @@ function retryEndpoints(
   };
 }
 
-/** The refusal of a paused endpoint. If its listener has disconnected, enabling it would deliver to a closed port. */
+/** If the endpoint's listener has disconnected, enabling it would deliver to a closed port. */
 function refusePaused(endpoint: Endpoint): Outcome<never> {
   const { pausedBy, ...ownFields } = effectiveEndpoint(endpoint, undefined);
   const values = { endpoint: endpoint.id, why: reasonOf(ownFields) };

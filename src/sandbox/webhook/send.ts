@@ -10,10 +10,9 @@ export type SendContext = PostContext & {
   readonly log: Pick<AccessLog, "add">;
 };
 
-/** An attempt that has ended, but whose result is not on disk yet. */
 export type EndedAttempt = StartedAttempt & PostResult;
 
-/** Sends an attempt, outside transactions. An internal error counts as a lost connection: the attempt may have been sent. */
+/** An internal error counts as a lost connection: the attempt may have been sent. */
 export async function sendAttempt(
   context: SendContext,
   attempt: StartedAttempt,
@@ -64,7 +63,6 @@ function logEntryOf(
   };
 }
 
-/** The result of an attempt of a delivery; `realNow` is the time of the answer. */
 export function attemptResultOf(result: PostResult["result"], realNow: number): DeliveryAttemptResult {
   if (result === "forbidden") return { error: "target_forbidden" };
   if (!result.ok) return { error: deliveryErrorOf(result) };

@@ -2,10 +2,9 @@ import type { Words } from "../../core/language.ts";
 import type { Refusal } from "../../core/outcome.ts";
 import { openSecret, type SealedSecret } from "../../core/webhook/sealed-secret.ts";
 
-/** Thrown if another program has changed the secret's row or the key. A start checks only the first store's secret. */
+/** Thrown if another program has changed the secret's row or the key. */
 export class SecretUnreadable extends Error {
   override readonly name = "SecretUnreadable";
-  /** The answer to the request that needed the secret. */
   readonly refusal: Refusal;
 
   constructor(secret: Pick<SealedSecret, "id" | "storeId">) {
@@ -15,10 +14,8 @@ export class SecretUnreadable extends Error {
   }
 }
 
-/** The decrypted secrets of cached rows (store/webhook/signing-secrets.ts): a row is decrypted once for many deliveries. */
 const openedSecrets = new WeakMap<SealedSecret, string>();
 
-/** Decrypts a stored signing secret. Throws `SecretUnreadable`. */
 export function openStoredSecret(sealedSecret: SealedSecret, masterKey: Uint8Array): string {
   const secret = openedSecrets.get(sealedSecret) ?? openSecret(sealedSecret, masterKey);
   if (secret === undefined) throw new SecretUnreadable(sealedSecret);

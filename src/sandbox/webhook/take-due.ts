@@ -18,11 +18,9 @@ export type TakeContext = ServiceContext &
   SecretsContext &
   Pick<PostContext, "holdOf"> & {
     readonly leases: Pick<Leases, "webhooksHeldBy">;
-    /** Maximum number of deliveries in flight to one endpoint. */
     readonly deliveriesInFlight: number;
   };
 
-/** An attempt to send now; its row is on disk. */
 export type StartedAttempt = {
   readonly endpoint: Endpoint;
   readonly delivery: Delivery;
@@ -32,10 +30,8 @@ export type StartedAttempt = {
   readonly connection: NonNullable<OutboundRequest["connection"]>;
 };
 
-/** Maximum number of searches for due deliveries in one write; each search delays or drops at most one delivery. */
 const MAX_SEARCHES = 100;
 
-/** The values for all deliveries that are taken together: one reading of the clock, and the decrypted secrets. */
 type TakeOptions = {
   readonly endpoint: Endpoint;
   readonly clock: StoreClock;
@@ -45,13 +41,12 @@ type TakeOptions = {
   readonly expect: (realTime: number) => void;
 };
 
-/** The attempts to send now, and whether the endpoint is full until one of them ends. */
+/** `isFull`: the endpoint is full until one of the attempts ends. */
 export type StartedAttempts = { readonly attempts: readonly StartedAttempt[]; readonly isFull: boolean };
 
-/** The result if there is nothing to send. */
 export const NO_DELIVERIES: StartedAttempts = { attempts: [], isFull: false };
 
-/** Takes due deliveries, up to the endpoint's limit of deliveries in flight. Runs inside a write. */
+/** Respects the endpoint's limit of deliveries in flight. Must run inside a write. */
 export function takeDueDeliveries(
   context: TakeContext,
   endpointId: string,
@@ -64,7 +59,6 @@ export function takeDueDeliveries(
   if (clock === undefined) return NO_DELIVERIES;
   // Deliveries of a store that is held stay due, without an attempt.
   if (context.holdOf(endpoint.storeId) !== undefined) return NO_DELIVERIES;
-  // The end of the drill wakes the dispatcher.
   if (context.leases.webhooksHeldBy(endpoint.storeId) !== undefined) return NO_DELIVERIES;
   const now = storeNow(clock, world.now());
   const getSecrets = lazyValue(() => endpointSecrets(context, endpoint, now));
@@ -87,7 +81,6 @@ export function takeDueDeliveries(
   return { attempts, isFull: attempts.length >= freeSlotCount };
 }
 
-/** Takes deliveries of different checkouts. `shouldContinue`: a fault delayed or dropped a delivery. */
 function takeBatch(
   context: TakeContext,
   { clock, expect, ...fields }: TakeOptions,
@@ -105,7 +98,6 @@ function takeBatch(
     const event = store.events.find(delivery.eventId);
     if (event === undefined) throw new Error(`delivery ${delivery.id} has no event`);
     const fault = takeDeliveryFault(context, { delivery, event }, now);
-    // The fault may have made another delivery the next one.
     if (fault !== undefined && applyHoldingFault(context, { delivery, fault }, now))
       return { attempts: takenAttempts, shouldContinue: true };
     takenAttempts.push(startAttempt(context, { delivery, event, fault: fault ?? null }, fields));
@@ -113,7 +105,6 @@ function takeBatch(
   return { attempts: takenAttempts, shouldContinue: false };
 }
 
-/** Applies a fault that prevents a delivery from being sent now; false for other faults. */
 function applyHoldingFault(
   { store }: TakeContext,
   { delivery, fault }: { readonly delivery: Delivery; readonly fault: DeliveryFault },

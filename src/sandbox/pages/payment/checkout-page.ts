@@ -24,7 +24,6 @@ export const STAY_QUERY = "stay";
 const COUNTDOWN_S = 5;
 const REDIRECT_WINDOW_MS = 60_000;
 
-/** The page at `checkout_url`: the amount, the next step, and finally the result. */
 export function checkoutPage(context: PageContext): Html {
   const { checkout, names } = context.view;
   const { status } = checkout;
@@ -61,7 +60,6 @@ function orderSummary(context: PageContext): Html {
   </section>`;
 }
 
-/** The next step (start an attempt, or scan the code of the open attempt), and the ways to cancel and to return. */
 function paymentCard(context: PageContext): Html {
   const { view } = context;
   const openAttempt = view.attempts.find(({ outcome }) => outcome === null);
@@ -74,7 +72,6 @@ function paymentCard(context: PageContext): Html {
   </section>`;
 }
 
-/** The form that cancels the checkout, after one confirmation. The confirmation works without scripts. */
 function cancelStep(context: PageContext, action: string): Html {
   return html`<details class="ask">
     <summary>${PAYMENT_TEXTS.cancel}</summary>
@@ -96,7 +93,6 @@ function startStep(context: PageContext): Html {
     <p class="hint">${PAYMENT_TEXTS.startHint[paymentMethod]}</p>`;
 }
 
-/** The code to scan. Without scripts the page does not update, and does not say that it does. */
 function scanStep(context: PageContext, attempt: number): Html {
   const { view, origin } = context;
   const path = walletPath(view.checkout, attempt);
@@ -118,7 +114,7 @@ function scanStep(context: PageContext, attempt: number): Html {
     >`;
 }
 
-/** The QR code of an address, dark on light in every theme, with the quiet zone that scanners need. */
+/** A QR code is dark on light in every theme, with the quiet zone that scanners need. */
 function qrCode(address: string): Html {
   return trustMarkup(renderSVG(address, { ecc: "M", border: 4, whiteColor: "#fff", blackColor: "#000" }));
 }
@@ -149,7 +145,6 @@ function resultCard(context: PageContext, status: FinalStatus): Html {
   </section>`;
 }
 
-/** A plain link: a return changes nothing, and proves nothing about the payment (decision 19). */
 function returnLink(
   { view }: PageContext,
   { style, label }: { readonly style: "primary" | "quiet"; readonly label: Words },
@@ -159,7 +154,6 @@ function returnLink(
   return html`<a class="${style}" href="${returnAddress(returnOrigin, checkout)}">${label}</a>`;
 }
 
-/** The element that redirects a customer who has just paid; none without a return origin, or if the customer stays. */
 function redirectElement({ view, isStaying }: PageContext): Html {
   const { checkout, returnOrigin, names, now } = view;
   const time = paidAt(view);
@@ -172,7 +166,6 @@ function redirectElement({ view, isStaying }: PageContext): Html {
   </send-back>`;
 }
 
-/** The collapsed details for the merchant's developer. */
 function developerNotes({ view, token }: PageContext): Html {
   const { checkout, attempts, lateResults, returnOrigin } = view;
   const attemptTexts = attempts.map(

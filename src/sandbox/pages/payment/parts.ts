@@ -13,10 +13,8 @@ import { PAYMENT_TEXTS } from "./texts.ts";
 export type PageContext = {
   readonly view: CheckoutView;
   readonly token: string;
-  /** Scheme, host and port of the pages, as the browser used them. */
   readonly origin: string;
   readonly requestId: string;
-  /** Whether the customer has chosen to stay on the page. */
   readonly isStaying: boolean;
 };
 
@@ -29,9 +27,8 @@ export function walletPath(checkout: Pick<Checkout, "id">, attempt: number): str
 }
 
 /**
- * A page that updates itself: htmx polls, less often after the end, and changes only elements that differ. Only the
- * status is announced. The offline warning is a new element in each answer, which restarts its CSS animation, so the
- * warning is visible only when answers stop.
+ * Only the status is announced. The offline warning is a new element in each answer, which restarts its CSS
+ * animation, so the warning is visible only when answers stop.
  */
 export function livePage(
   context: PageContext,
@@ -60,7 +57,7 @@ export function livePage(
   return payerLayout({ title: html`${page.title} · ${price}`, main });
 }
 
-/** The amount as markup, in which a line may break after a separator, but never between digits of a group. */
+/** A line may break after a separator, but never between digits of a group. */
 export function amountHtml({ view }: PageContext): Html {
   const { amountMinor, currency } = view.checkout;
   return (language) => {
@@ -69,7 +66,7 @@ export function amountHtml({ view }: PageContext): Html {
   };
 }
 
-/** A moment in the customer's language, in UTC, because the shop and the customer may be in different places. */
+/** The time is in UTC, because the shop and the customer may be in different places. */
 export function momentHtml(time: number): Html {
   const text = (language: Language): string =>
     new Intl.DateTimeFormat(tagOf(language), MOMENT_FORMAT).format(time);
@@ -87,13 +84,11 @@ const MOMENT_FORMAT: Intl.DateTimeFormatOptions = {
   timeZoneName: "short",
 };
 
-/** When the checkout was paid, by the store's clock; undefined if it was not paid. */
 export function paidAt({ checkout, attempts }: CheckoutView): number | undefined {
   if (checkout.status !== "succeeded") return undefined;
   return attempts.find(({ outcome }) => outcome === "succeeded")?.finishedAt ?? undefined;
 }
 
-/** A form with one button; `fields` are sent in addition to the token. */
 export function formButton(
   { token }: PageContext,
   form: {
@@ -111,7 +106,6 @@ export function formButton(
   </form>`;
 }
 
-/** A checkout's remaining time: `59:31`, or `1:59:31` from one hour. */
 export function timeLeft({ view }: PageContext): string {
   const seconds = Math.max(0, Math.ceil((view.checkout.expiresAt - view.now) / 1000));
   const parts = [Math.floor(seconds / 60) % 60, seconds % 60].map((part) => String(part).padStart(2, "0"));
@@ -119,7 +113,6 @@ export function timeLeft({ view }: PageContext): string {
   return hours === 0 ? parts.join(":") : `${hours}:${parts.join(":")}`;
 }
 
-/** The mark of a payment method: its initial in its colour, instead of a trademark. */
 export function methodMark({ view }: PageContext): Html {
   const { paymentMethod } = view.checkout;
   return html`<span class="mark ${paymentMethod}" aria-hidden="true"
@@ -127,7 +120,6 @@ export function methodMark({ view }: PageContext): Html {
   >`;
 }
 
-/** The status of a checkout in words; a screen reader announces changes. */
 function statusWords({ view }: PageContext): Words {
   const { checkout, attempts } = view;
   if (isFinal(checkout.status))
@@ -138,7 +130,6 @@ function statusWords({ view }: PageContext): Words {
     : PAYMENT_TEXTS.declined(MAX_PAYMENT_ATTEMPTS - attempts.length);
 }
 
-/** Whether the customer paid after the checkout had ended; no other late result matters to the customer. */
 export function wasPaidLate({ lateResults }: CheckoutView): boolean {
   return lateResults.some(({ result }) => result === "succeeded");
 }

@@ -1,5 +1,3 @@
-// To add a page: add its row here, a file with its markup, its texts in both languages to
-// sandbox/pages/payment/texts.ts, and its address to test/real/payment-page.test.ts.
 import { formToken, isFormToken } from "../../../core/checkout/form-token.ts";
 import type { Checkout } from "../../../core/checkout/checkout.ts";
 import { PAGE_VIEWS } from "../../../core/checkout/page-view.ts";
@@ -30,7 +28,6 @@ import { checkoutPath, walletPath, type PageContext } from "./parts.ts";
 import { WALLET_OUTCOMES, abandonedPage, walletPage } from "./wallet-page.ts";
 import type { Attempt } from "../../../core/checkout/shapes.ts";
 
-/** The dependencies of the payment pages: the verbs, and the key for the tokens of their forms. */
 export type PagesContext = ServiceContext & {
   readonly masterKey: Uint8Array;
   readonly localOrigin: string;
@@ -39,7 +36,6 @@ export type PagesContext = ServiceContext & {
 
 const PAYMENT_PAGE_PATH = new RegExp(`^/pay/(${UUID_SOURCE})(?:/|$)`);
 
-/** The routes of the payment pages (decisions 39 to 41), GET for pages and POST for forms, and their static files. */
 const ROUTES: readonly AreaRoute<PagesContext>[] = [
   pageRoute("/pay/{checkout_id}", (pageContext) => accept(checkoutPage(pageContext))),
   formRoute("/pay/{checkout_id}/start", () => accept({ kind: "start" })),
@@ -51,7 +47,7 @@ const ROUTES: readonly AreaRoute<PagesContext>[] = [
   ...[BASE_STYLE, HTMX_SCRIPT, SEND_BACK_SCRIPT].map(assetRoute),
 ];
 
-/** The area of the payment pages and their static files. Refusals are also pages. */
+/** Refusals are also pages. */
 export const PAGES_AREA: Area<PagesContext> = {
   routes: ROUTES,
   find: createRouter(ROUTES, {
@@ -68,7 +64,6 @@ export const PAGES_AREA: Area<PagesContext> = {
   fail: (request, requestId, refusal) => refusalPage({ request, requestId }, refusal),
 };
 
-/** The checkout to whose page a path belongs; undefined if there is none. */
 function checkoutAt({ checkouts }: Pick<Store, "checkouts">, path: string): Checkout | undefined {
   const [, id = ""] = PAYMENT_PAGE_PATH.exec(path.toLowerCase()) ?? [];
   return checkouts.findInAnyStore(id);
@@ -92,7 +87,6 @@ function pageRoute(path: string, show: PageRenderer): AreaRoute<PagesContext> {
 
 type ActionReader = (form: ReadonlyMap<string, string>, call: AreaRequest) => Outcome<PayerAction>;
 
-/** The route of a form. A result or a `state_conflict` is answered with a redirect, so that a reload sends no form. */
 function formRoute(path: string, readAction: ActionReader): AreaRoute<PagesContext> {
   return payerRoute("POST", path, async (context, call) => {
     const fields = readOwnForm(context, call);
@@ -115,7 +109,6 @@ function formRoute(path: string, readAction: ActionReader): AreaRoute<PagesConte
   });
 }
 
-/** A route for the payer's browser, which is first redirected away from a host name of the portal. */
 function payerRoute(
   method: "GET" | "POST",
   path: string,
@@ -145,7 +138,7 @@ async function readPageContext(context: PagesContext, call: AreaRequest): Promis
   });
 }
 
-/** Records a view that the page's script reports. A GET would prove nothing, because any page can send one. */
+/** A GET would prove nothing, because any page can send one. */
 function noteView(context: PagesContext, call: AreaRequest): Outcome<Answer> {
   const fields = readOwnForm(context, call);
   if (!fields.ok) return fields;
@@ -161,7 +154,7 @@ function noteView(context: PagesContext, call: AreaRequest): Outcome<Answer> {
   return accept({ ...emptyResponse(call.requestId), isUnlogged: true });
 }
 
-/** Records the use of a return origin when a form is sent. A GET would prove nothing, because any site can send one. */
+/** A GET would prove nothing, because any site can send one. */
 function noteReturn(context: PagesContext, { requestId }: AreaRequest, { storeId }: Checkout): void {
   const [offeredOrigin] = context.store.returnOrigins.list(storeId);
   if (offeredOrigin === undefined) return;
@@ -193,7 +186,6 @@ function readOwnForm(
   return refuseFact("form_of_other_checkout", {});
 }
 
-/** The path of the attempt's wallet if there is one, otherwise of the checkout's page. */
 function pathAfterAction({ store }: PagesContext, call: AreaRequest): string {
   const id = checkoutIdIn(call);
   const attempt = attemptNumberIn(call);
@@ -219,27 +211,24 @@ function checkoutIdIn({ params }: AreaRequest): string {
   return (params["checkout_id"] ?? "").toLowerCase();
 }
 
-/** The number of a wallet page's attempt; null for the checkout page. */
 function attemptNumberIn({ params }: AreaRequest): number | null {
   return params["attempt"] === undefined ? null : Number(params["attempt"]);
 }
 
-/** The origin in the QR code: the checkout's, or the other host that this browser uses, such as a tunnel's. */
 function originOf(context: PagesContext, request: HttpRequest): string {
   const host = hostIn(request);
   const isCheckoutOrigin = host.startsWith("127.0.0.1") || usesPublicUrl(context, request);
   return isCheckoutOrigin ? context.checkoutOrigin : `http://${host}`;
 }
 
-/** Whether a request uses the public URL. A proxy may replace the browser's Host, and forward it in another header. */
 function usesPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): boolean {
   const [forwardedHost = ""] = readForwardedHosts(request);
   return hostHeaders(checkoutOrigin).some((host) => host === hostIn(request) || host === forwardedHost);
 }
 
 /**
- * Redirects a request from a host name that belongs to the portal (decision 1) to an address of this machine, so that a
- * proxy that sends `localhost` as the host causes no loop.
+ * Redirects to an address of this machine, so that a proxy that sends `localhost` as the host causes no loop
+ * (decision 1).
  */
 function leavePortalHost(context: PagesContext, { request, requestId }: AreaRequest): Answer | undefined {
   const isPortalHost = /^(localhost|\[::1\])(:|$)/.test(hostIn(request));

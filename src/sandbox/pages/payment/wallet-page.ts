@@ -20,7 +20,6 @@ import type { Attempt } from "../../../core/checkout/shapes.ts";
 export const WALLET_OUTCOMES = ["succeeded", "declined", "failed", "cancelled", "late"] as const;
 type WalletOutcome = (typeof WALLET_OUTCOMES)[number];
 
-/** The payer's wallet for one attempt: a button for every outcome, or the result. */
 export function walletPage(context: PageContext, attempt: Attempt): Html {
   const { view } = context;
   const isOpen = isAttemptOpen(context, attempt);
@@ -37,7 +36,6 @@ export function walletPage(context: PageContext, attempt: Attempt): Html {
   });
 }
 
-/** The page for a payer who closed the wallet without acting; if the attempt is over, the wallet itself. */
 export function abandonedPage(context: PageContext, attempt: Attempt): Html {
   if (!isAttemptOpen(context, attempt)) return walletPage(context, attempt);
   const { view } = context;
@@ -95,7 +93,6 @@ function choiceButtons(context: PageContext, attempt: Attempt): Html {
     </div>`;
 }
 
-/** The result of a finished attempt, with a button for a late confirmation if that is possible. */
 function resultPart(context: PageContext, attempt: Attempt): Html {
   const { view } = context;
   const { checkout } = view;

@@ -18,10 +18,8 @@ function svg(shapes: string): string {
 }
 
 const ICON = createAsset("/portal/assets/icon.svg", "image/svg+xml", svg(SHAPE));
-/** The icon with an amber dot, which shows that something is failing. */
 const ALARM_ICON = createAsset("/portal/assets/icon-alarm.svg", "image/svg+xml", svg(SHAPE + DOT));
 
-/** The portal's stylesheets in one file: the frame, then each kind of page. */
 const STYLES = [style, checkoutStyle, readinessStyle, requestStyle, storeStyle, webhookStyle, liveStyle];
 
 /** Contains the brand's image, so that a saved page needs no other file. */
@@ -30,14 +28,12 @@ const STYLE = STYLES.join("\n").replace(
   `"data:image/svg+xml,${encodeURIComponent(ICON.text)}"`,
 );
 
-/** The portal's stylesheet, loaded after the stylesheet of all pages. */
 export const PORTAL_STYLE = createAsset("/portal/assets/portal.css", "text/css", STYLE);
 export const PORTAL_SCRIPT = createAsset("/portal/assets/portal.js", "text/javascript", script);
 export const LIVE_SCRIPT = createAsset("/portal/assets/live.js", "text/javascript", liveScript);
 
 export const PORTAL_ASSETS = [PORTAL_STYLE, PORTAL_SCRIPT, LIVE_SCRIPT, ICON, ALARM_ICON] as const;
 
-/** The icon of a page. The script changes it while the page is open. */
 export function iconLink({ isFailing }: { readonly isFailing: boolean }): Html {
   return html`<link
     rel="icon"
@@ -49,10 +45,8 @@ export function iconLink({ isFailing }: { readonly isFailing: boolean }): Html {
   />`;
 }
 
-/** The file name of an icon; the script replaces it in the address with the name of the other icon. */
 function nameOf({ address }: Asset): string {
   return address.slice(address.lastIndexOf("/") + 1);
 }
 
-/** The logo in the bar; the stylesheet contains its image. */
 export const BRAND_MARK = html`<span class="brand" aria-hidden="true"></span>`;

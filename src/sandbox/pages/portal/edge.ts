@@ -11,8 +11,8 @@ import { copyableText } from "./parts.ts";
 import type { PortalContext } from "./view.ts";
 
 /**
- * Replaces the secret path of a request with `/portal`, the path in all pages, and translates the answer back (decision
- * 99). If there is a portal, a request without the secret path gets a page that says nothing about the sandbox.
+ * If there is a portal, a request without the secret path gets a page that says nothing about the sandbox
+ * (decision 99).
  */
 export async function translatePortalPath(
   { portal, world }: Pick<PortalContext, "portal" | "world">,
@@ -28,7 +28,6 @@ export async function translatePortalPath(
   return addSecretPath(portal, await answer({ ...request, target }));
 }
 
-/** The answer to every request without the secret path; it does not depend on the requested path. */
 function closedPage(refusal: RefusalContext): Answer {
   const main = html`<main id="page" class="single">
     <section class="card">
@@ -42,9 +41,8 @@ function closedPage(refusal: RefusalContext): Answer {
   return { ...answer, isUnlogged: true };
 }
 
-/** Matches addresses in attributes of markup, but nothing in a user's text, whose quotation marks are escaped. */
+/** Matches only attributes of markup: quotation marks in a user's text are escaped. */
 const MARKUP_ADDRESS = /(?<=\s(?:href|action|formaction|src|hx-[\w-]+)=")\/portal(?=[/?#"])/g;
-/** Match addresses in headers. A redirect from another name of this machine begins with an origin. */
 const HEADER_ADDRESSES = {
   Location: /^(https?:\/\/[^/]+)?\/portal(?=[/?#]|$)/,
   "Set-Cookie": /(; Path=)\/portal(?=[/;]|$)/,

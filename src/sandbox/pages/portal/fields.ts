@@ -6,20 +6,15 @@ import type { RefusedForm } from "./view.ts";
 import { refuseFact } from "../../../core/refusals.ts";
 import type { Part } from "../../../core/fact.ts";
 
-/** The values of a refused form that is shown again; undefined for all other forms. */
 export type TypedForm = RefusedForm | undefined;
 
 export type InputOptions = {
-  /** A hint about valid values, if the label is not enough. */
   readonly hint?: Text;
   readonly value?: string;
   readonly placeholder?: string;
   readonly required?: boolean;
-  /** Whether a phone shows the numeric keyboard. */
   readonly numeric?: boolean;
-  /** The id of a list from `suggestions` on the page. */
   readonly list?: string;
-  /** The refused form, whose value takes precedence over `value`. */
   readonly typedForm?: TypedForm;
 };
 
@@ -64,14 +59,12 @@ ${typedForm?.fields.get(name) ?? ""}</textarea>
   </label>`;
 }
 
-/** Attributes of a refused field: it receives the focus, and the refusal describes it. */
 function refusedAttributes(name: string, typedForm: TypedForm): Html {
   return typedForm?.field === name
     ? html` autofocus aria-invalid="true" aria-describedby="refused-${name}"`
     : html``;
 }
 
-/** The markup that identifies a page with a refused form. */
 export const REFUSED_MARK = 'class="refused"';
 
 export function refusalText(name: string, typedForm: TypedForm): Html {
@@ -79,7 +72,6 @@ export function refusalText(name: string, typedForm: TypedForm): Html {
   return html`<strong class="refused" id="refused-${name}">${typedForm.words}</strong>`;
 }
 
-/** Suggested values of a field; other values are possible. */
 export function suggestions(id: string, values: readonly string[]): Html {
   return html`<datalist id="${id}">
     ${values.map((value) => html`<option value="${value}"></option>`)}
@@ -105,7 +97,6 @@ export function selectField(
   </label>`;
 }
 
-/** A checkbox; if checked, it sends `yes`. */
 export function checkbox(
   label: Text,
   name: string,
@@ -118,7 +109,6 @@ export function checkbox(
   </label>`;
 }
 
-/** The values of the fields with these names that are filled in; a form sends other fields empty. */
 export function filledFields(
   fields: ReadonlyMap<string, string>,
   names: readonly string[],
@@ -131,7 +121,7 @@ export function filledFields(
   );
 }
 
-/** Parses the field `amount_minor`. The refusal of an amount that is not in minor units names the likely value. */
+/** The refusal of an amount that is not in minor units names the likely value. */
 export function parseAmount(fields: ReadonlyMap<string, string>, currency: string): Outcome<number> {
   const text = fields.get("amount_minor") ?? "";
   const expectedText = explainAmountFault(text, currency);

@@ -7,7 +7,6 @@ export function storePath({ storeId }: Pick<View, "storeId">, path: string): str
   return `/portal/${storeId}${path}`;
 }
 
-/** The address of a page of a store, with a query of the parameters that have values. */
 export function listUrl(
   view: Pick<View, "storeId">,
   path: string,
@@ -18,7 +17,6 @@ export function listUrl(
   return storePath(view, query.size === 0 ? path : `${path}?${query.toString()}`);
 }
 
-/** A link to another page; in a saved page only its text. */
 export function linkUnlessSaved({ isSaved }: Pick<View, "isSaved">, address: string, text: Text): Html {
   return isSaved === true ? html`${text}` : html`<a href="${address}">${text}</a>`;
 }
@@ -27,7 +25,6 @@ export type ActionForm = {
   readonly action: string;
   readonly label: Text;
   readonly fields?: Readonly<Record<string, string>>;
-  /** Further fields, filled with the typed values if the form was refused. Default: none. */
   readonly content?: (typedForm: TypedForm) => Html;
   readonly style?: "" | "primary" | "danger";
   readonly isDisabled?: boolean;
@@ -35,7 +32,7 @@ export type ActionForm = {
 
 type FormView = Pick<PartView, "formToken" | "refusedForm" | "may">;
 
-/** A form with one button, which runs an action. No page shows the form of an action that is not permitted. */
+/** No page shows the form of an action that is not permitted. */
 export function actionForm(
   view: FormView,
   { action, label, fields = {}, content = () => html``, style = "", isDisabled = false }: ActionForm,
@@ -52,7 +49,6 @@ export function actionForm(
   </form>`;
 }
 
-/** The typed values of an action's form with these fields, if the form was refused. */
 export function typedValues(
   { refusedForm }: Pick<View, "refusedForm">,
   action: string,
@@ -64,12 +60,10 @@ export function typedValues(
     : undefined;
 }
 
-/** The id of a form. It is the same after an update of the page, which then keeps the form with its typed values. */
 function idOf(action: string, fields: Readonly<Record<string, string>>): string {
   return ["do", ...action.split("/").slice(2), ...Object.values(fields)].join("-").replace(/[^\w-]+/g, "_");
 }
 
-/** The button for a test order, on the empty lists of checkouts, events and deliveries. */
 export function testOrderForm(view: View): Html {
   return actionForm(view, {
     action: storePath(view, "/checkouts/test-orders"),
@@ -80,7 +74,6 @@ export function testOrderForm(view: View): Html {
 
 export type Confirmation = readonly [title: Text, question: Text, button: Text];
 
-/** A collapsed form with a question about its effect, open if it was refused; nothing if the action is not permitted. */
 export function formWithConfirmation(
   view: FormView,
   [title, question, label]: Confirmation,
@@ -95,7 +88,6 @@ export function formWithConfirmation(
   </details>`;
 }
 
-/** A panel with a hint and the form that creates something; nothing if the action is not permitted. */
 export function creationPanel(view: FormView, [title, hint]: readonly [Text, Text], form: ActionForm): Html {
   if (!view.may("POST", form.action)) return html``;
   return html`<section class="panel">

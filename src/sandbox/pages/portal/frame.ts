@@ -36,7 +36,6 @@ export function framePage(context: PortalContext, view: View, content: PageConte
   });
 }
 
-/** A page as a separate file, with the name of its store. */
 export function savedPage(store: string, { title, main }: PageContent): Html {
   const name = displayStoreName(store);
   return wholeFile({
@@ -48,12 +47,11 @@ export function savedPage(store: string, { title, main }: PageContent): Html {
   });
 }
 
-/** The notice of the last action, outside the part of the page that updates, which would remove it. */
+/** The notice is outside the part of the page that updates, which would remove it. */
 function noticePart(context: PortalContext, { notice, storeId, language, refusedForm }: View): Html {
   if (notice === undefined) return html``;
   const now = storeTime(context, storeId);
   const words = textWithMoments(translatorFor(language)(notice.words), (at) => listTime(at, now));
-  // The notice gets the focus if it is the refusal of a form that the page no longer contains.
   const focusMark = refusedForm === undefined ? "" : html` tabindex="-1" autofocus`;
   return html`<div class="said">
     <p class="notice ${notice.tone}" role="status" ${focusMark}>${words}</p>
@@ -74,7 +72,6 @@ export function signedOutPage(
   });
 }
 
-/** On pages of stores but the first: the hint that commands use the store after `stores use`. Not for limited viewers. */
 function commandsHint({ store }: PortalContext, { storeId, call }: View): Html {
   if (storeId === "" || call.caller?.limit !== undefined || store.stores.first()?.id === storeId)
     return html``;
@@ -94,11 +91,9 @@ function portalPage(page: {
   readonly title: Text;
   readonly style: string;
   readonly hasShortcuts: boolean;
-  /** Scripts in addition to the scripts of every page. */
   readonly scripts?: readonly Asset[];
   readonly body: Html;
   readonly shouldReload?: boolean;
-  /** Whether something is failing in the page's store. */
   readonly isFailing?: boolean;
 }): Html {
   return wholePage({

@@ -8,59 +8,44 @@ import type { ListUpdates, LiveTopic, PageContent, View } from "./view.ts";
 import { refuseFact } from "../../../core/refusals.ts";
 import { printableLiteral } from "../../../core/text.ts";
 
-/** Maximum number of rows in a part of a list. */
 export const PAGE_SIZE = 50;
 
-/** A filter of a list. Its value is in the address, so that a filtered list can be shared. */
+/** Filters are in the address, so that a filtered list can be shared. */
 type Filter = {
   readonly label: Text;
-  /** The choices, each with its text; another value in the address is added. Default: any text. */
   readonly options?: readonly (string | readonly [value: string, text: Text])[];
   readonly placeholder?: string;
-  /** Whether a text field takes all the remaining space. */
   readonly isWide?: boolean;
 };
 
 type Filters = Readonly<Record<string, Filter>>;
 
-/** The filled-in filters in the address, and `before`, the position before which this part of the list begins. */
 type ListQuery = Readonly<Partial<Record<string, string>>>;
 
-/** A part of a list, newest first. */
 type ListPart<Item> = {
   readonly items: readonly Item[];
   /** The position before which the next part begins; null at the end of the list. */
   readonly next: string | number | null;
-  /** The extent of the search that found the rows. Default: the rows are not from a search. */
   readonly extent?: Html;
-  /** The link to the next part, if a search stopped before this part was full. Default: a link to older rows. */
   readonly nextSearch?: { readonly hint: Text; readonly label: Text } | undefined;
 };
 
 type List<Item> = {
   readonly title: Text;
   readonly liveTopic: LiveTopic;
-  /** The path of the list's page, below the path of the store. */
   readonly path: `/${string}`;
-  /** Default: the title. */
   readonly caption?: Text;
   readonly filters?: Filters;
   readonly columns: (item: Item) => TableRow;
   readonly read: (query: ListQuery) => Outcome<ListPart<Item>> | Promise<Outcome<ListPart<Item>>>;
-  /** The content in place of a list without any rows. */
   readonly noRows: Html;
-  /** A link to another search, if nothing matches. */
   readonly searchLink?: Html;
-  /** The class of the table. Default: the name of the page. */
   readonly style?: string;
-  /** The position of a row; newer rows have higher positions. Default: new rows of an open list are not counted. */
   readonly positionOf?: (item: Item) => number;
-  /** The id of a row that can change. Default: rows do not change. */
   readonly rowId?: (item: Item) => string;
   readonly wrap?: (list: Html) => Html;
 };
 
-/** The page of a list with its filters, rows, and links to its other parts. Refused if `read` refuses the query. */
 export async function listPage<Item>(view: View, list: List<Item>): Promise<Outcome<PageContent>> {
   const { title, liveTopic, path, filters = {}, wrap = (content) => content } = list;
   const query = queryOf(view, [...Object.keys(filters), "before"]);
@@ -72,13 +57,11 @@ export async function listPage<Item>(view: View, list: List<Item>): Promise<Outc
   });
 }
 
-/** The filled-in fields of the address; an empty field counts as missing. */
 function queryOf(view: View, names: readonly string[]): ListQuery {
   const fields = names.map((name) => [name, view.query.get(name)?.trim() ?? ""] as const);
   return Object.fromEntries(fields.filter(([, value]) => value !== ""));
 }
 
-/** The form of the filters, which only changes the address. */
 function filterForm(address: string, filters: Filters, query: ListQuery): Html {
   const names = Object.keys(filters);
   if (names.length === 0) return html``;
@@ -158,7 +141,6 @@ function updatesOf<Item>(
   return { newestPosition: newestItem === undefined ? 0 : positionOf(newestItem), count, rowIds };
 }
 
-/** Parses `before` for a list whose positions are numbers. Refuses any other text with `invalid_parameter`. */
 export function parsePosition({ before }: ListQuery): Outcome<number | undefined> {
   if (before === undefined) return accept(undefined);
   if (/^\d{1,15}$/.test(before)) return accept(Number(before));

@@ -10,7 +10,6 @@ import { html, trustMarkup, type Html, type Text } from "../../../web/html.ts";
 import { tagOf } from "../../../web/language.ts";
 import { COMMON_TEXTS } from "./texts.ts";
 
-/** A time in UTC, with the full time on hover. The script shows it in the browser's time zone. */
 export function momentHtml(time: number): Html {
   const isoText = toIso(time);
   return html`<time datetime="${isoText}" title="${isoText}">${timeIn(isoText)}</time>`;
@@ -21,13 +20,11 @@ export function momentWithDate(time: number): Html {
   return html`<time datetime="${isoText}" title="${isoText}" data-dated>${dayAndTimeIn(isoText)}</time>`;
 }
 
-/** A text in which times have the format of all other times on the page. */
 export function textWithMoments(text: string, showMoment: (at: number) => Html = momentWithDate): Html {
   const parts = text.split(MOMENT_PATTERN);
   return html`${parts.map((part, index) => (index % 2 === 1 ? showMoment(Date.parse(part)) : html`${part}`))}`;
 }
 
-/** Matches a time in a text, in the format of `toIso`; the group keeps the time when the text is split. */
 const MOMENT_PATTERN = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/;
 
 function timeIn(isoText: string): string {
@@ -38,64 +35,47 @@ function dayAndTimeIn(isoText: string): string {
   return `${isoText.slice(0, 10)} ${isoText.slice(11, 19)}`;
 }
 
-/** An amount with the currency's own decimals, in the viewer's language. */
 export function amountHtml({ amountMinor, currency }: Pick<Price, "amountMinor" | "currency">): Html {
   return html`<span class="amount"
     >${(language) => formatPrice(amountMinor, currency, tagOf(language))}</span
   >`;
 }
 
-/** The status of a checkout, with a mark that does not depend on colour. */
 export function statusBadge(status: Status): Html {
   return html`<span class="badge ${status}">${COMMON_TEXTS.statuses[status]}</span>`;
 }
 
-/** A badge with the status of an HTTP answer; `status` is null or 0 if there was no answer. */
 export function answerBadge(status: number | null): Html {
   const kind = status === null || status === 0 ? "none" : `s${Math.floor(status / 100)}xx`;
   const text = status === null || status === 0 ? COMMON_TEXTS.noAnswer : String(status);
   return html`<span class="badge ${kind}">${text}</span>`;
 }
 
-/** A badge for one of two states; the first is good. */
 export function goodStateBadge(isGood: boolean, goodText: Text, otherText: Text): Html {
   return isGood
     ? html`<span class="badge good">${goodText}</span>`
     : html`<span class="badge">${otherText}</span>`;
 }
 
-/** A badge for one of two states: the first is good, the second bad. */
 export function badStateBadge(isGood: boolean, goodText: Text, badText: Text): Html {
   return html`<span class="badge ${isGood ? "good" : "bad"}">${isGood ? goodText : badText}</span>`;
 }
 
-/** An id or a command; the script adds a button that copies it. */
 export function copyableText(text: string): Html {
   return html`<code class="copy">${text}</code>`;
 }
 
 type Cell = readonly [column: Text, value: Text | readonly Html[], ...kinds: readonly CellKind[]];
 
-type CellKind =
-  | "head"
-  /** The cell needs the name of its column, which is shown before the value when columns are stacked on a narrow screen. */
-  | "named"
-  /** The cell contains English text in every language. */
-  | "english"
-  | "number"
-  | "whole";
+type CellKind = "head" | "named" | "english" | "number" | "whole";
 
 export type TableRow = readonly Cell[];
 
-/** A table with the column names of the first row's cells. On a narrow screen, the cells of a row are stacked. */
 export function table<Item>(
   options: {
     readonly caption: Text;
-    /** The content of a table without rows. Default: nothing. */
     readonly noRows?: Html;
-    /** Whether each row links to the page of its subject. */
     readonly isLinked?: boolean;
-    /** The id of a row. Default: rows have no ids. */
     readonly idOf?: ((item: Item) => string) | undefined;
   },
   items: readonly Item[],
@@ -138,12 +118,10 @@ function tableCell([column, value, ...kinds]: Cell): Html {
     : html`<td ${attributes}>${shownValue}</td>`;
 }
 
-/** A value with its name, which is shown before the value when columns are stacked. */
 export function labelledValue(name: Text, value: Text): Html {
   return html`<span data-name="${name}">${value}</span>`;
 }
 
-/** A link to a page; an empty text is replaced, so that the link has a name. */
 export function linkTo(address: string, text: Text): Html {
   return html`<a href="${address}">${typeof text === "string" ? displayText(text) : text}</a>`;
 }
@@ -152,7 +130,6 @@ export function nextPartLink(address: string, label: Text): Html {
   return html`<a href="${address}" rel="next">${label}</a>`;
 }
 
-/** A part of a page with its title. */
 export function section(title: Text, content: Html, moreContent: Html | "" = ""): Html {
   return html`<section>
     <h2>${title}</h2>
@@ -160,7 +137,6 @@ export function section(title: Text, content: Html, moreContent: Html | "" = "")
   </section>`;
 }
 
-/** The content of an empty list: a description, the command that adds the first item, and a button if there is one. */
 export function noItems(words: Text, command: string, button?: Html): Html {
   return html`<div class="empty">
     <p>${words}</p>
@@ -169,12 +145,10 @@ export function noItems(words: Text, command: string, button?: Html): Html {
   </div>`;
 }
 
-/** A link that looks like a button: it leads to the page with the form. */
 export function linkButton(address: string, label: Text, style: "primary" | "plain" = "primary"): Html {
   return html`<a class="${style}" href="${address}">${label}</a>`;
 }
 
-/** Facts with their names; null and undefined facts are omitted. */
 export type Facts = readonly (readonly [name: Text, value: Text] | null | undefined)[];
 
 export function factList(facts: Facts): Html {
@@ -191,7 +165,6 @@ export function factList(facts: Facts): Html {
   </dl>`;
 }
 
-/** A labelled text to copy, as sent but with control characters escaped. JSON is shown formatted, then as sent. */
 export function sentText(label: Text, text: string): Html {
   const prettyText = prettyJson(text);
   if (prettyText === undefined || prettyText === text)
@@ -224,15 +197,13 @@ export function commandLine(label: Text, line: string, hint?: Text): Html {
   </figure>`;
 }
 
-/** A text that keeps its line breaks, even when it is copied. */
 export function keepLineBreaks(text: string): Html {
   return html`${text.split("\n").map((line, index) => (index === 0 ? html`${line}` : html`${LINE_BREAK}${line}`))}`;
 }
 
-/** A line break as markup, because `html` replaces the line breaks of texts with spaces. */
 const LINE_BREAK = trustMarkup("\n");
 
-/** Maximum depth of formatted JSON. Every level adds indentation: 4 KiB of brackets would become a page of 8 MB. */
+/** Every level adds indentation: 4 KiB of brackets would become a page of 8 MB. */
 const MAX_PRETTY_DEPTH = 32;
 
 function prettyJson(text: string): string | undefined {
@@ -248,14 +219,13 @@ function depthOf(value: unknown): number {
   return 1 + Math.max(0, ...Object.values(value).map(depthOf));
 }
 
-/** A time without its date if the date is today in UTC. The script adapts it to the browser's time zone. */
+/** Omits the date if it is today in UTC. The script adapts the time to the browser's time zone. */
 export function listTime(time: number, now: number): Html {
   const [isoText, today] = [toIso(time), toIso(now)];
   const shownTime = isoText.slice(0, 10) === today.slice(0, 10) ? timeIn(isoText) : dayAndTimeIn(isoText);
   return html`<time datetime="${isoText}" title="${isoText}" data-now="${today}">${shownTime}</time>`;
 }
 
-/** The age of a time in its largest unit, with the exact time on hover. Both times must be by the same clock. */
 export function ageOf(at: number, now: number): Html {
   // Not a time element, because the script would replace the age with the moment.
   return html`<span class="ago" title="${toIso(at)}"

@@ -1,5 +1,3 @@
-// The portal's area: who may request a page, and how a refusal is shown. To add a page or an action:
-// sandbox/pages/portal/routes.ts.
 import { DEFAULT_STORE } from "../../../core/control/protocol.ts";
 import { hostHeaders } from "../../../core/network/public-url.ts";
 import { accept, tryTo, type Outcome } from "../../../core/outcome.ts";
@@ -32,10 +30,10 @@ const UNGUARDED_ROUTES: readonly PortalRoute[] = [
   firstStoreRoute("/portal/{anything}"),
 ];
 
-/** The routes. Each checks the role and the store of its caller before it answers. */
+/** Each route checks the role and the store of its caller before it answers. */
 const ROUTES = UNGUARDED_ROUTES.map(guardRoute);
 
-/** The names directly below `/portal`, which are never searched as ids. */
+/** These names are directly below `/portal`; they are never searched as ids. */
 const RESERVED_NAMES = new Set(ROUTES.flatMap(({ path }) => /^\/portal\/([\w-]+)$/.exec(path)?.[1] ?? []));
 
 const find = createRouter(ROUTES, {
@@ -47,7 +45,6 @@ const find = createRouter(ROUTES, {
   },
 });
 
-/** Checks the host, the requesting page, the session and the route. Refusals are also pages. */
 export const PORTAL_AREA: Area<PortalContext, Viewer> = {
   routes: ROUTES,
   find,
@@ -92,7 +89,7 @@ function guardRoute(route: PortalRoute): PortalRoute {
   };
 }
 
-/** The session of a request, with a check of its rights, so that pages show no form or link that would be refused. */
+/** Checks rights, so that pages show no form or link that would be refused. */
 function viewerOf(portal: PortalContext["portal"], request: HttpRequest): Viewer {
   const session = sessionOf(portal, request, roleOfPath(splitTarget(request.target).path));
   const mayOpen: PermissionCheck = (method, address) => {
@@ -114,7 +111,7 @@ function permitRoute(
   return permission.ok ? permitStore(caller, params["store_id"]) : permission;
 }
 
-/** Refuses the host names of the payment pages, which must not use the portal (decision 1), also behind a proxy. */
+/** The payment pages' host names must not use the portal (decision 1), also behind a proxy. */
 function requirePortalHost({ origin, port }: PortalContext["portal"], request: HttpRequest): Outcome<void> {
   const [host = ""] = headerLines(request, "host");
   if (/^(127\.0\.0\.1|\[::1\])(:|$)/.test(host)) return refuseFact("portal_elsewhere", { origin });
@@ -125,10 +122,6 @@ function requirePortalHost({ origin, port }: PortalContext["portal"], request: H
   return refuseFact("portal_wrong_host", { origin, received: printableLiteral(foreignHost) });
 }
 
-/**
- * Redirects the id of a store to its first page, the name of a page to that page of the session's or the first store,
- * and any other text to a search for it.
- */
 function firstStoreRoute(path: "/portal" | "/portal/{anything}"): PortalRoute {
   return portalRoute({ path, minRole: "viewer" }, ({ store }, call) => {
     const { anything = "start" } = call.params;

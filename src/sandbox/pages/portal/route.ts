@@ -36,20 +36,20 @@ import {
 } from "./view.ts";
 
 export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
-  /** The least role that may use the route; null for routes that need no session. */
   readonly minRole: MinRole | null;
-  /** Whether the route waits while its store is being erased, as its operation does (decision 91). */
+  /** Waits while its store is being erased, as its operation does (decision 91). */
   readonly entersStore: boolean;
-  /** Set if only our own pages may request this route, such as a script. Default: links on other sites may lead here. */
+  /**
+   * Only our own pages may request this route, such as a script. Default: links on other sites may lead here.
+   */
   readonly isOwnPagesOnly?: true;
 };
 
-/** Renders the content of a page. A refusal becomes an error page. */
 type PageRenderer = (context: PortalContext, view: View) => Promise<Outcome<PageContent>>;
 
 type RouteRow = Pick<PortalRoute, "path" | "minRole"> & Partial<Pick<PortalRoute, "methods" | "entersStore">>;
 
-/** Makes a route; its least role decides which session it needs. Default method: GET. */
+/** The least role decides which session the route needs. Default method: GET. */
 export function portalRoute(row: RouteRow, answer: PortalRoute["answer"]): PortalRoute {
   const session = row.minRole === "administrator" ? "administrator" : "merchant";
   const role = row.minRole === null ? "anyone" : `portal ${session}`;
@@ -88,7 +88,6 @@ export async function answerWithPage(
   });
 }
 
-/** The answer to an open page that asks for changes; undefined if the whole page is the answer. */
 function answerToPoll(changes: ReturnType<typeof changesOf>, view: View): Answer | undefined {
   const { call, query } = view;
   const [tag] = headerLines(call.request, "if-none-match");
@@ -100,14 +99,12 @@ function answerToPoll(changes: ReturnType<typeof changesOf>, view: View): Answer
   return shouldReload ? { ...noChange, headers: { ...noChange.headers, "HX-Refresh": "true" } } : undefined;
 }
 
-/** The address of a page without its empty fields; undefined if no field is empty. */
 function removeEmptyFields({ call, query }: View): string | undefined {
   const parameters = [...query].filter(([, value]) => value !== "");
   if (parameters.length === query.size) return undefined;
   return parameters.length === 0 ? call.path : `${call.path}?${new URLSearchParams(parameters).toString()}`;
 }
 
-/** A page with the answer of an operation of the control API that takes no fields. */
 export function showOperation<Name extends OperationName>(
   operation: Name,
   show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => PageContent,
@@ -125,50 +122,39 @@ function emptyInput(operation: OperationName): unknown {
 }
 
 type Action<Name extends OperationName> = {
-  /** The name of the control API's operation that the action runs; its role and refusals also apply to the action. */
+  /** An operation of the control API, whose role and refusals also apply to the action. */
   readonly operation: Name;
-  /** Converts the form's fields to the operation's fields, with their wire names. Default: no fields. */
   readonly read?: (fields: Fields) => unknown;
-  /** Like `read`, for fields that users type in a format of their own, such as `1h`. Can refuse the fields. */
   readonly parse?: (
     fields: Fields,
     scope: { readonly context: PortalContext; readonly view: View },
   ) => Outcome<unknown>;
-  /** The address to show afterwards: a path of the portal. Default: the page of the form. */
+  /** A path of the portal. Default: the page of the form. */
   readonly nextAddress?: (view: View, answer: AnswerOf<Name>, context: PortalContext) => string;
-  /** The address to show after 2 s while the action continues. Default: the browser waits for the end of the action. */
   readonly waitingAddress?: (view: View, context: PortalContext) => string;
-  /** A text that the next page shows once, as `view.oneTimeValue`. Default: none. */
+  /** The next page shows the text once, as `view.oneTimeValue`. Default: none. */
   readonly oneTimeValueOf?: (answer: AnswerOf<Name>) => string;
-  /** The notice at the top of the next page. Default: none. */
   readonly notice?: (answer: AnswerOf<Name>, scope: ActionContext) => Notice | Promise<Notice>;
 } & FormPage;
 
-/** How long a browser waits for an action with a `waitingAddress`, in milliseconds; a slower action continues. */
 const ACTION_TIMEOUT_MS = 2000;
 
 export type ActionContext = { readonly context: PortalContext; readonly view: View };
 
 type Fields = ReadonlyMap<string, string>;
 
-/** The store and the id in an address. */
 export type StoreAndId = Pick<View, "storeId" | "id">;
 
-/** The page of an action's form. */
 type FormPage = {
-  /** The address of the page, also shown after an action without `nextAddress`. Default: the first page on its path. */
   readonly addressOf?: (view: StoreAndId) => string;
   /** Shows the form again if it is refused. Default: a page with only the refusal. */
   readonly page?: PageRenderer;
-  /** The store of the page, if the form names it. Default: the action's store. */
   readonly storeOf?: (fields: Fields) => string | undefined;
-  /** The field that is marked if the refusal names no field of the form. Default: none, so the whole form is refused. */
   readonly field?: string;
-  /** The form's names for fields of the operation, by wire name. Default: the same names. */
   readonly names?: Readonly<Record<string, string>>;
 };
 
-/** Runs an operation of the control API, and redirects the browser (decision 99) or shows a refused form again. */
+/** Redirects the browser after the operation (decision 99), or shows a refused form again. */
 export function actionRoute<Name extends OperationName>(path: string, action: Action<Name>): PortalRoute {
   const { operation, read, parse, nextAddress, waitingAddress, oneTimeValueOf, notice } = action;
   const { entersStore, minRole } = CONTROL_OPERATIONS[operation];
@@ -208,8 +194,8 @@ export function actionRoute<Name extends OperationName>(path: string, action: Ac
 }
 
 /**
- * Whether the work takes longer than the browser waits; false if the store is closed. The work enters the store
- * separately, so that an erasure waits for the work too (decision 91).
+ * The work may last longer than the browser waits. It enters the store separately, so that an erasure waits
+ * for the work too (decision 91).
  */
 async function shouldContinue(
   { storeGate, world, report }: PortalContext,
@@ -218,23 +204,19 @@ async function shouldContinue(
 ): Promise<boolean> {
   if (storeGate.isClosed(storeId)) return false;
   const readStoreId = (): string => storeId;
-  // Enters immediately, because the store is open.
   void storeGate.enter(readStoreId);
   const endPromise = work.then(
     () => storeGate.leave(readStoreId),
     () => storeGate.leave(readStoreId),
   );
   const isDone = await resolvesWithin(world, ACTION_TIMEOUT_MS, endPromise);
-  // Nobody waits for the action now, so its failure is reported here.
   if (!isDone) work.catch((error: unknown) => report(call.requestId, error));
   return !isDone;
 }
 
 const CONFLICT = 409;
-/** The statuses of refusals about the values in a form; other refusals are about its sender. */
 const FORM_REFUSAL_STATUSES: ReadonlySet<number> = new Set([400, 404, CONFLICT]);
 
-/** Adds tickets to an address, for values that the next page shows once. */
 function addTickets(
   { portal }: PortalContext,
   { caller }: AreaRequest<Viewer>,
@@ -259,7 +241,6 @@ type RefusedAction = {
   readonly refusal: Refusal;
 };
 
-/** The page of a refused form, also of another store than the action's; the refusal if no page shows the form. */
 async function answerRefusedForm(
   context: PortalContext,
   view: View,
@@ -270,7 +251,7 @@ async function answerRefusedForm(
     return { ok: false, refusal };
   const { call } = view;
   const storeId = storeOf?.(fields) ?? view.storeId;
-  // The field with the form's page may name a page of another store.
+  // The form's page may be of another store.
   const permission = permitStore(callerOfSession(call.caller), storeId);
   if (!permission.ok) return permission;
   const path = addressOf({ storeId, id: view.id });
@@ -298,10 +279,7 @@ async function answerRefusedForm(
   }
 }
 
-/**
- * Shows the page of a refused form again, with the typed values, and with the reason at the refused field. The page
- * does not update. If the state has changed so that the page no longer has the form, the reason is at the top.
- */
+/** If the page no longer has the form, the reason is at the top. The page does not update. */
 async function showRefusedForm(
   context: PortalContext,
   view: View,
@@ -324,7 +302,6 @@ async function showRefusedForm(
   });
 }
 
-/** The form's field that a refusal is about, otherwise the form's `field`; empty for the whole form. */
 function fieldOf(
   { field: fieldName = "" }: Refusal,
   { field: fallback = "", names = {} }: FormPage,
@@ -335,7 +312,7 @@ function fieldOf(
   return name !== "" && (fields.has(name) || wireName in names) ? name : fallback;
 }
 
-/** Runs a form once for each shown page, so that a double click has no second effect. A program's form always runs. */
+/** A double click has no second effect. A program's form always runs. */
 function runOnce(
   { portal }: PortalContext,
   { caller, path }: AreaRequest<Viewer>,
@@ -347,7 +324,6 @@ function runOnce(
   return portal.actOnce(caller, JSON.stringify([path, ...fields]), run);
 }
 
-/** Runs an operation of the control API in this process, and returns its answer. */
 export function runAsViewer<Name extends OperationName>(
   context: PortalContext,
   operation: Name,
@@ -357,7 +333,6 @@ export function runAsViewer<Name extends OperationName>(
   return runOperation(context, operation, { storeId, id, requestId: call.requestId, caller, body });
 }
 
-/** The fields of a form sent by this viewer's own page. Refuses forms of other pages with `origin_not_allowed`. */
 export function requireOwnForm(context: PortalContext, call: AreaRequest<Viewer>): Outcome<Fields> {
   const origin = requireOwnPage(call.request, context.portal.origin);
   if (!origin.ok) return origin;
@@ -372,7 +347,6 @@ export function redirectTo(call: AreaRequest<Viewer>, location: string): Answer 
   return redirect(303, location, call.requestId);
 }
 
-/** Requires that the store in the path exists, if there is one. Refuses with `not_found`. */
 function requireStore({ store }: PortalContext, { storeId }: View): Outcome<void> {
   return storeId === "" || store.stores.names(storeId) !== undefined
     ? accept(undefined)

@@ -1,5 +1,3 @@
-// To add a page or an action: add its row here, its file, texts and style to its folder. A page names its least role, an
-// action its operation (decision 99). Shared code: parts.ts, forms.ts, fields.ts, sandbox/pages/portal/frame/.
 import { displayStoreName } from "../../../core/config/store-name.ts";
 import type { AnswerOf } from "../../../core/control/operations.ts";
 import { partWords } from "../../../core/fact.ts";
@@ -64,7 +62,6 @@ const SHOW_SETTINGS = showOperation("storeSummary", settingsPage);
 const SHOW_FAULTS = showOperation("listFaults", faultsPage);
 const SHOW_ENDPOINT = showOperation("showEndpoint", endpointPage);
 
-/** The pages of forms that are not on the first page of their path. */
 const ON_STORES_PAGE = {
   page: storesPage,
   addressOf: storesPath,
@@ -83,14 +80,13 @@ const ON_EVENT_PAGE = {
   addressOf: (view: StoreAndId) => storePath(view, `/webhooks/events/${view.id}`),
 };
 
-/** The first page of a store, its catalog, keys, settings, clock and faults, and the list of stores. */
 const STORE_ROUTES: readonly PortalRoute[] = [
   pageRoute({ path: `${STORE_PATH}/overview`, minRole: "viewer" }, overviewPage),
   portalRoute({ path: `${STORE_PATH}/start`, minRole: "viewer" }, (context, call) => {
     const view = viewOf(context, call);
     const { storeId } = view;
     if (context.store.stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
-    // The page that connects the store, until all first steps are done; then the overview.
+    // The page that connects the store is shown until all first steps are done.
     const connectPath = storePath(view, "/connect");
     const isFirst = view.may("GET", connectPath) && !hasFinishedFirstSteps(context, storeId);
     return accept(redirectTo(call, isFirst ? connectPath : storePath(view, "/overview")));
@@ -148,7 +144,6 @@ const STORE_ROUTES: readonly PortalRoute[] = [
     operation: "moveClock",
     parse: parseClockForm,
     nextAddress: (view, _moved, context) => movePath(view, context),
-    // The browser does not wait while slow receivers delay the move.
     waitingAddress: movePath,
     page: clockPage,
     names: { by_ms: "by" },
@@ -209,7 +204,7 @@ const STORE_ROUTES: readonly PortalRoute[] = [
     notice: snapshotNotice,
     ...ON_STORES_PAGE,
   }),
-  // The path names no store, so the request enters none: a restore waits until the requests to its stores have ended.
+  // The path names no store, so a restore does not wait for its own request.
   actionRoute("/portal/snapshots/restore", {
     operation: "restoreSnapshot",
     read: (fields) => ({ name: fields.get("name"), ...(fields.has("trust") && { trust: true }) }),
@@ -340,7 +335,6 @@ const READINESS_ROUTES: readonly PortalRoute[] = [
   }),
 ];
 
-/** The administrator's pages: requests for production, stores, capabilities, gate, audit log. */
 const ADMIN_ROUTES: readonly PortalRoute[] = [
   pageRoute({ path: "/portal/admin", minRole: "administrator" }, adminOverviewPage),
   pageRoute({ path: "/portal/admin/{store_id}", minRole: "administrator" }, adminStorePage),
@@ -353,7 +347,6 @@ const ADMIN_ROUTES: readonly PortalRoute[] = [
   }),
 ];
 
-/** The pages and actions of signed-in users. */
 export const SIGNED_IN_ROUTES: readonly PortalRoute[] = [
   ...STORE_ROUTES,
   ...ORDER_ROUTES,

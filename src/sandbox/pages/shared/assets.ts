@@ -1,5 +1,4 @@
-// Styles and scripts of all pages and of the payment pages. For the portal: sandbox/pages/portal/assets.ts. The address
-// of each contains the hash of its text: web/asset.ts.
+// The address of each file contains the hash of its text.
 import htmx from "htmx.org/dist/htmx.min.js?raw";
 import { accept } from "../../../core/outcome.ts";
 import { createAsset, type Asset } from "../../../web/asset.ts";
@@ -8,7 +7,6 @@ import sendBack from "../payment/send-back.js?raw";
 import style from "./style.css?raw";
 
 export const BASE_STYLE = createAsset("/assets/checkout.css", "text/css", style);
-/** The library that replaces parts of a page. */
 export const HTMX_SCRIPT = createAsset("/assets/htmx.js", "text/javascript", htmx);
 export const SEND_BACK_SCRIPT = createAsset("/assets/send-back.js", "text/javascript", sendBack);
 

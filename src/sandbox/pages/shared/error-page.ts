@@ -9,15 +9,16 @@ import type { Answer } from "../../answer.ts";
 import { payerLayout, stateLine } from "./layout.ts";
 import { SHARED_TEXTS } from "./texts.ts";
 
-/** A request that was refused, with the id of its answer. */
 export type RefusalContext = { readonly request: HttpRequest; readonly requestId: string };
 
-/** `returnPath`: the path of the checkout's page. A screen reader announces this page if it replaces a self-updating page. */
+/**
+ * `returnPath`: the path of the checkout's page. A screen reader announces this page if it replaces a
+ * self-updating page.
+ */
 export function refusalPage(refusalContext: RefusalContext, refusal: Refusal, returnPath?: string): Answer {
   return refusalAnswer(refusalContext, refusal, errorPage(refusal, returnPath));
 }
 
-/** The answer to a refusal, with the page that shows it. */
 export function refusalAnswer(
   { request, requestId }: RefusalContext,
   { code, allow, retryAfterSeconds }: Omit<Refusal, "message">,
@@ -28,7 +29,7 @@ export function refusalAnswer(
   return { ...pageResponse({ markup, language, status, allow, retryAfterSeconds }, requestId), note: code };
 }
 
-/** The page of a refusal. The reason is in English if the refusal has no Chinese words. */
+/** The reason is in English if the refusal has no Chinese words. */
 function errorPage(refusal: Refusal, returnPath: string | undefined): Html {
   const titles: Readonly<Record<number, Words>> = SHARED_TEXTS.errorTitle;
   const title = titles[ERRORS[refusal.code].status] ?? SHARED_TEXTS.errorTitle[400];

@@ -9,7 +9,6 @@ import { SHARED_TEXTS } from "./texts.ts";
 
 type HomeContext = { readonly localOrigin: string; readonly portal: Pick<PortalAccess, "isOff"> };
 
-/** The page at `/`: describes the sandbox, with links, and says nothing about stores. */
 export function homeAnswer(
   { request, requestId }: AreaRequest,
   { localOrigin, portal }: HomeContext,

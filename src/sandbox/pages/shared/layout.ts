@@ -6,8 +6,8 @@ import { HTMX_SCRIPT, SEND_BACK_SCRIPT, BASE_STYLE } from "./assets.ts";
 import { SHARED_TEXTS } from "./texts.ts";
 
 /**
- * Keeps htmx from adding its own stylesheet, which the content security policy would refuse. Answers with 5xx and 403
- * leave the page unchanged; a 404, from a sandbox that does not know the checkout, replaces it.
+ * htmx adds no stylesheet, which the content security policy would refuse. Answers with 5xx and 403 leave the
+ * page unchanged; a 404, from a sandbox that does not know the checkout, replaces it.
  */
 const HTMX_CONFIG = JSON.stringify({
   includeIndicatorCSS: false,
@@ -18,16 +18,13 @@ const HTMX_CONFIG = JSON.stringify({
 
 type PageParts = {
   readonly title: Text;
-  /** The markup of the head for this kind of page, in addition to the markup of every page. */
   readonly head: Html;
-  /** The link to the icon. Default: no icon, so that browsers do not request one. */
   readonly icon?: Html;
   readonly body: Html;
 };
 
 type Files = { readonly styles: readonly Asset[]; readonly scripts: readonly Asset[] };
 
-/** A whole page of the sandbox. The scripts run in order, after the page is parsed. */
 export function wholePage({ styles, scripts, ...page }: PageParts & Files): Html {
   return pageMarkup({
     ...page,
@@ -37,10 +34,8 @@ export function wholePage({ styles, scripts, ...page }: PageParts & Files): Html
   });
 }
 
-/** The content security policy of a page in a separate file: a browser may load no other file. */
 const FILE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'";
 
-/** A whole page as a separate file, for which a browser needs no other file. */
 export function wholeFile({ styles, ...page }: Omit<PageParts & Files, "head" | "scripts">): Html {
   return pageMarkup({
     ...page,
@@ -63,7 +58,6 @@ function pageMarkup(page: PageParts): Html {
     </html> `;
 }
 
-/** A page as payers see it, around its main part. */
 export function payerLayout({ title, main }: { readonly title: Text; readonly main: Html }): Html {
   return wholePage({
     title,
@@ -86,12 +80,10 @@ export function factRow(label: Text, value: Text): Html {
   </div>`;
 }
 
-/** A text that a screen reader announces when it changes; the element stays the same while the page is open. */
 export function stateLine(words: Text): Html {
   return html`<p id="state" class="visually-hidden" role="status">${words}</p>`;
 }
 
-/** A merchant's text inside our own text: it has its own text direction, and is never invisible. */
 export function merchantText(text: string): Html {
   return html`<bdi>${displayText(text)}</bdi>`;
 }

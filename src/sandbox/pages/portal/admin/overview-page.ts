@@ -15,10 +15,8 @@ import { COMMON_TEXTS } from "../texts.ts";
 import { ADMIN_TEXTS } from "./texts.ts";
 import type { Production } from "../../../../core/readiness/shapes.ts";
 
-/** Maximum number of stores shown; the newest are shown. */
 const MAX_SHOWN_STORES = 100;
 
-/** The newest stores for the administrator; stores with an open request for production come first. */
 export function adminOverviewPage({ store }: PortalContext): Promise<Outcome<PageContent>> {
   const allStores = store.stores.all();
   const shownStores = allStores.slice(-MAX_SHOWN_STORES).map((details) => ({

@@ -26,10 +26,8 @@ import type { RecordedAction } from "../../../../core/readiness/shapes.ts";
 
 type Summary = AnswerOf<"storeSummary">;
 
-/** Maximum number of entries of the audit log shown; the newest are shown. */
 const MAX_ACTIONS = 200;
 
-/** The administrator's page of a store: the actions that only the administrator can take, and the audit log. */
 export async function adminStorePage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const summary = await runAsViewer(context, "storeSummary", { ...view, body: undefined });
   if (!summary.ok) return summary;
@@ -54,7 +52,6 @@ export async function adminStorePage(context: PortalContext, view: View): Promis
   return accept({ title: displayStoreName(store.name), main, liveTopic: "store" });
 }
 
-/** Parses a form of the administrator. A currency may be typed in lower case. */
 export function parseActionForm(fields: ReadonlyMap<string, string>): unknown {
   const { subject, ...actionFields } = filledFields(fields, ["action", "subject", "note"]);
   if (subject === undefined) return actionFields;
@@ -91,7 +88,7 @@ const REVOKING_ACTIONS: ReadonlySet<AdministratorAction> = new Set([
   "close_gate",
 ]);
 
-/** The form of an action that needs no confirmation, because it can be revoked. */
+/** The action can be revoked, so it needs no confirmation. */
 function formWithoutQuestion(view: View, { action, subject = "" }: ActionQuestion): Html {
   const label = ADMIN_TEXTS.acts[action];
   return actionForm(view, { action: actionsPath(view), label, fields: { action, subject } });
@@ -149,7 +146,6 @@ function capabilitySection(view: View, { capabilities }: Summary): Html {
   return section(COMMON_TEXTS.capabilities, list, html`<div class="panel actions">${otherForm}</div>`);
 }
 
-/** The prices; unapproved prices come first. */
 function priceSection(view: View, { prices }: Summary): Html {
   // Merchants add prices: the button leads to the merchant's page, which may require the merchant's sign-in.
   const sortedPrices = prices.toSorted((left, right) => Number(left.approved) - Number(right.approved));

@@ -27,7 +27,6 @@ import { COMMON_TEXTS } from "../texts.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 import { timeline } from "./timeline.ts";
 
-/** The story of a checkout, with the same data, order and words as `checkout explain`. */
 export async function showCheckout(context: OperationContext, view: PartView): Promise<Outcome<PageContent>> {
   const shownCheckout = await viewCheckout(context, { storeId: view.storeId, checkoutId: view.id });
   if (!shownCheckout.ok) return shownCheckout;
@@ -60,7 +59,6 @@ export async function showCheckout(context: OperationContext, view: PartView): P
   return accept({ title: displayText(checkout.orderId), main, liveTopic: "checkout" });
 }
 
-/** The payer's actions, if permitted: buttons for those that are possible now, and why the others are not. */
 function payerActions(view: PartView, checkoutView: CheckoutView): Html {
   const { status, id } = checkoutView.checkout;
   const action = storePath(view, `/checkouts/${id}/pay`);
@@ -92,7 +90,6 @@ function payerActions(view: PartView, checkoutView: CheckoutView): Html {
   </section>`;
 }
 
-/** Why a late success is not possible, if so: it requires a payment in progress when the checkout ended (decision 10). */
 function notLateReason({ checkout, attempts, lateResults }: CheckoutView): Words | undefined {
   const reasons = CHECKOUTS_TEXTS.notLate;
   if (!isFinal(checkout.status)) return reasons.open;
@@ -109,7 +106,6 @@ function disabledButton(label: Words, reasonId: string): Html {
   return html`<button type="button" disabled aria-describedby="${reasonId}">${label}</button>`;
 }
 
-/** The link that downloads this page as a file (`downloadStory`). */
 function saveLink(view: PartView): Html {
   const address = storePath(view, `/checkouts/${view.id}/story.html`);
   return html`<p><a class="plain" href="${address}" download>${CHECKOUTS_TEXTS.save}</a></p>`;
@@ -136,7 +132,6 @@ function termFacts(
       : html`<a href="${pageUrl}" target="_blank" rel="noopener"
           >${CHECKOUTS_TEXTS.openPage} <span aria-hidden="true">↗</span></a
         >`;
-  // The page shows the amount, the status and the order_id above.
   const shownFields = {
     id: [COMMON_TEXTS.id, copyableText(id)],
     object: [COMMON_TEXTS.kind, CHECKOUTS_TEXTS.kinds[object]],
@@ -158,7 +153,6 @@ function termFacts(
   return visibleValues<Row>(shownFields);
 }
 
-/** The command with the same output. It has the order_id if that needs no quoting and has no other checkout. */
 function explainCommand(
   { store }: OperationContext,
   { id, orderId, storeId }: Checkout,

@@ -17,13 +17,9 @@ import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, View, Viewer } from "../view.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
-/** Maximum length of a search text, as in the list of checkouts. */
 const MAX_SEARCH_LENGTH = 512;
 
-/**
- * Redirects from an id, order_id, key or price to the page of its object. For other texts, redirects to the page of the
- * only object that contains the text, or shows the objects found, by kind.
- */
+/** Leads to the page of the only object that the text names or, if there are several, to a list. */
 export async function findInStore(
   context: PortalContext,
   call: AreaRequest<Viewer>,
@@ -43,7 +39,6 @@ export async function findInStore(
   return answerWithPage(context, call, async (_context, view) => accept(searchResultsPage(view, text, hits)));
 }
 
-/** Redirects a search of all stores to the first object found, or to a search of the caller's default store. */
 export function findAnywhere(context: PortalContext, call: AreaRequest<Viewer>): Outcome<Answer> {
   const text = searchTextOf(call);
   const caller = callerOfSession(call.caller);
@@ -70,7 +65,6 @@ function pathsOfHits(view: StoreView, hits: SearchHits): readonly string[] {
   ];
 }
 
-/** The page of an order's only refused request, or the list of all requests of the order. */
 function refusedPath(
   view: StoreView,
   { orderId, requestId, count }: SearchHits["refusedOrders"][number],

@@ -12,7 +12,6 @@ import type { Notice, View } from "../view.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 import type { LastChange } from "../../../../core/checkout/shapes.ts";
 
-/** The last change of a checkout, with its time and actor, to print after the status; `now` is the store's time. */
 export function lastChangeHtml({ language }: Pick<View, "language">, change: LastChange, now: number): Html {
   const say = translatorFor(language);
   const text = describeLastChange(change, say);
@@ -22,7 +21,6 @@ export function lastChangeHtml({ language }: Pick<View, "language">, change: Las
   >`;
 }
 
-/** The notice after an action on behalf of the payer: the status, and the change if the status does not show it. */
 export function paidNotice({ id, status, late }: AnswerOf<"pay">, { context, view }: ActionContext): Notice {
   const { store } = context;
   const at = toIso(storeTime(context, view.storeId));

@@ -32,7 +32,6 @@ import { CHECKOUTS_TEXTS } from "./texts.ts";
 
 type ListedCheckout = { readonly checkout: CheckoutEntry; readonly answers: readonly LastAnswer[] };
 
-/** The checkouts of a store, newest first, 50 per page. */
 export function showCheckouts(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const { storeId } = view;
   const command = "checkout orders create --order-id order-1001 --price-id price_coffee";
@@ -67,7 +66,6 @@ export function showCheckouts(context: PortalContext, view: View): Promise<Outco
   });
 }
 
-/** The number of checkouts searched, and the creation time of the oldest; empty without a search. */
 function searchExtent({ searched: count, searchedBackTo }: AnswerOf<"listCheckouts">): Html {
   if (count === null || searchedBackTo === null) return html``;
   return html`<p class="hint">${CHECKOUTS_TEXTS.searched(count)} ${momentWithDate(searchedBackTo)}</p>`;
@@ -92,7 +90,6 @@ function checkoutRow(view: View, { checkout, answers }: ListedCheckout, now: num
   ];
 }
 
-/** The last answer; for several endpoints, whether all succeeded or how many failed, in red if all failed. */
 function lastAnswersHtml(answers: readonly LastAnswer[]): Html {
   const [answer, secondAnswer] = answers;
   if (answer === undefined) return html`<span class="hint">${CHECKOUTS_TEXTS.noWebhook}</span>`;
@@ -113,7 +110,6 @@ function badgeWithHint(badge: Html, hints: readonly Text[]): Html {
   return hints.length === 0 ? badge : html`${badge} <span class="hint">${joinTexts(hints)}</span>`;
 }
 
-/** A link to the search in the request log, because a refused request has created no checkout. */
 function requestSearchLink(view: View): Html {
   const q = view.query.get("q") ?? "";
   if (q === "") return html``;
@@ -121,7 +117,6 @@ function requestSearchLink(view: View): Html {
   return html`<p class="hint"><a href="${address}">${CHECKOUTS_TEXTS.searchRequests}</a></p>`;
 }
 
-/** The form of a test order, open after a refusal or while there is no checkout; nothing if it is not permitted. */
 function testOrderPart(context: PortalContext, view: View): Html {
   const action = storePath(view, "/checkouts/test-orders");
   if (!view.may("POST", action)) return html``;
@@ -148,7 +143,7 @@ function testOrderFields({ store }: PortalContext, { storeId }: View, typedForm:
   </div>`;
 }
 
-/** Parses the form of a test order; an empty amount means the price's amount, or the default. */
+/** An empty amount means the price's amount, or the default. */
 export function parseTestOrderForm(fields: ReadonlyMap<string, string>): Outcome<unknown> {
   const chosenFields = filledFields(fields, ["object", "price_id"]);
   if ((fields.get("amount_minor") ?? "") === "") return accept(chosenFields);

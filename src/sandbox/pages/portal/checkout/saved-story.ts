@@ -12,7 +12,7 @@ import { viewOf, type PortalContext, type Viewer } from "../view.ts";
 import { showCheckout } from "./checkout-page.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
-/** Renders the page of a checkout as a file, without scripts, forms, links to other pages, or secrets. */
+/** The file has no scripts, forms, links to other pages, or secrets. */
 export async function saveStory(
   context: OperationContext,
   { storeId, id, language }: SavedStory,
@@ -30,7 +30,6 @@ export async function saveStory(
   return accept(String(savedPage(store, { title, main: trustMarkup(safeStory) })(language)));
 }
 
-/** The download of a checkout's page as a file. */
 export async function downloadStory(
   context: PortalContext,
   call: AreaRequest<Viewer>,
@@ -47,7 +46,6 @@ export async function downloadStory(
   return accept({ ...page, headers, isUnlogged: true });
 }
 
-/** A file name that every file system accepts: the plain characters of the order_id, and the end of the id. */
 function fileName(orderId: string, id: string): string {
   const plainId = orderId.replaceAll(/[^\w.-]+/g, "-").replaceAll(/^[-.]+|[-.]+$/g, "");
   return `${[...(plainId === "" ? [] : [plainId]), id.slice(-8)].join("-")}.html`;

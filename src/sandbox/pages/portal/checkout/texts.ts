@@ -1,7 +1,6 @@
 import type { Texts } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
 
-/** The texts of the pages of checkouts. The lines of a story use the words of `checkout explain`. */
 export const CHECKOUTS_TEXTS = {
   search: ["order_id, any id, or text", "订单号、任意 ID 或文本"],
   kinds: {

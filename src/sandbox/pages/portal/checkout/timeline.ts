@@ -23,21 +23,18 @@ import type { OperationContext } from "../../../control/handler.ts";
 import type { PartView } from "../view.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
-/** Approximate number of lines on a page; the last are shown. `checkout explain` and a saved page show all lines. */
+/** A page shows about this many of the last lines; `checkout explain` and a saved page show all. */
 const MAX_LINES = 60;
 
 type StoryOptions = { readonly fullStory: StoryWithRequests; readonly command: string };
 
 type StoryIndex = {
-  /** The mark of a new day, or nothing. Called for each line from top to bottom. */
   readonly dayOf: (entry: StoryEntry) => Html;
   readonly fullStory: StoryWithRequests;
   readonly deliveries: ReadonlyMap<string, StoryWithRequests["story"]["deliveries"][number]>;
-  /** The position of the first request of each id. */
   readonly firstPositions: ReadonlyMap<string, number>;
 };
 
-/** The story, in the lines of `checkout explain`; only the last, unless the page is saved. Each line has an address. */
 export function timeline(
   context: OperationContext,
   view: PartView,
@@ -62,7 +59,6 @@ export function timeline(
     </section>`;
 }
 
-/** The section of the pending entries, soonest first. */
 function pendingSection(entries: readonly PendingEntry[]): Html {
   if (entries.length === 0) return html``;
   const dayOf = createDayMarker();
@@ -84,12 +80,10 @@ function pendingSection(entries: readonly PendingEntry[]): Html {
 function createStoryIndex(story: StoryWithRequests): StoryIndex {
   const deliveries = new Map(story.story.deliveries.map((delivery) => [delivery.id, delivery]));
   const positions = story.requests.map(({ requestId, position }) => [requestId, position] as const);
-  // Reversed, because a map keeps the last of two entries with the same key.
   const firstPositions = new Map(positions.toReversed());
   return { dayOf: createDayMarker(), fullStory: story, deliveries, firstPositions };
 }
 
-/** The last lines, until they and their deliveries fill `maxLines`, and the number of earlier lines. */
 function lastLines(
   lines: readonly StoryLine[],
   maxLines: number,
@@ -108,12 +102,10 @@ function lastLines(
   return { shownLines: lines.slice(start), hiddenCount };
 }
 
-/** The number of lines of these deliveries: one for each attempt, or one for a delivery without an attempt. */
 function countLines(lines: readonly DeliveryLine[]): number {
   return lines.reduce((sum, { entry }) => sum + Math.max(1, entry.attempts?.length ?? 0), 0);
 }
 
-/** Returns a function that marks the first line of each day; the script converts the days to the browser's zone. */
 function createDayMarker(): (entry: Pick<StoryEntry, "at">) => Html {
   let previousDay = "";
   return ({ at }) => {
@@ -151,7 +143,6 @@ function storyLine(
     </li>`;
 }
 
-/** The line of a delivery, with its attempts and their bytes as details. */
 function deliveryLine(
   context: OperationContext,
   view: PartView,
@@ -187,7 +178,6 @@ function deliveryLine(
   </li>`;
 }
 
-/** A line with its time as a link; a line with further details can be expanded. */
 function expandableLine(
   {
     entry,
@@ -207,7 +197,6 @@ function expandableLine(
     </details>`;
 }
 
-/** The text of a line, with emphasis on its subject, its statuses and its cause. */
 function emphasizeLine({ text, parts = [text], what }: StoryEntry): Html {
   if (what === "event") return html`<strong>${text}</strong>`;
   return html`<span
@@ -237,7 +226,6 @@ function toneOf({ status }: Pick<StoryEntry, "status">): string {
   return status >= 200 && status < 300 ? "good" : "bad";
 }
 
-/** The details of a request's line: the link to its page, its key, its refusal, and the exchange. */
 function requestLineDetails(view: PartView, request: StoryRequest, checkout: Checkout): Html {
   const { requestId, at, storeAt, key, refused, differences } = request;
   return html`${factList([
@@ -249,7 +237,6 @@ function requestLineDetails(view: PartView, request: StoryRequest, checkout: Che
   ${differences.length === 0 ? "" : differencesTable(differences)} ${requestDetails(request, checkout)}`;
 }
 
-/** The details of an event's line: the body of its deliveries, and the button that replays the event. */
 function eventLineDetails(
   { store }: OperationContext,
   view: PartView,
@@ -261,7 +248,6 @@ function eventLineDetails(
   ${sentText(CHECKOUTS_TEXTS.eventBody, body)} ${actionForm(view, { action, label: CHECKOUTS_TEXTS.replay })}`;
 }
 
-/** The details of an attempt's line: the link to its delivery, and all stored data of the attempt. */
 function attemptLineDetails(
   context: OperationContext,
   view: PartView,

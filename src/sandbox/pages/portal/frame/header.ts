@@ -15,7 +15,6 @@ import { BRAND_MARK } from "../assets.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import type { ListUpdates, PortalContext, View } from "../view.ts";
 
-/** The bar of a page: store, clock, search, and the settings of this browser. */
 export function headerBar(context: PortalContext, view: View, listUpdates: ListUpdates | undefined): Html {
   const role = view.call.caller?.role ?? "merchant";
   const hasStore = view.storeId !== "";
@@ -29,14 +28,12 @@ export function headerBar(context: PortalContext, view: View, listUpdates: ListU
   </header>`;
 }
 
-/** The bar of a page without a session, or in a separate file: only a name. */
 export function plainBar(name: Text): Html {
   return html`<header class="bar">
     ${BRAND_MARK}<strong>${name}</strong><span class="test">${FRAME_TEXTS.test}</span>
   </header>`;
 }
 
-/** The pages of a store, with the numbers of open checkouts, failing endpoints and passed checklist items. */
 export function storeMenu(context: PortalContext, view: View): Html {
   if (view.storeId === "") return html``;
   const { openCount, failingCount, launchCount } = menuCounts(context, view.storeId);
@@ -77,7 +74,6 @@ const MENU_PAGES = [
   "stores",
 ] as const;
 
-/** The entries of the menu; the page that connects the store is first until all first steps are done. */
 function menuEntries(view: View, isDone: boolean): readonly (readonly [page: MenuPage, words: Words])[] {
   const pages = MENU_PAGES.filter((name) => view.may("GET", storePath(view, `/${name}`)));
   const entries = pages.map((name) => [name, FRAME_TEXTS[name]] as const);
@@ -92,12 +88,10 @@ function countBadge(text: string, meaning: Words): Html {
   return html`<span class="count">${text}${hiddenText(meaning)}</span>`;
 }
 
-/** A text that only screen readers read. */
 function hiddenText(words: Words): Html {
   return html`<span class="visually-hidden"> ${words}</span>`;
 }
 
-/** The menu of stores, with the name of the page's store as its title; a limited viewer gets only that name. */
 function storesMenu({ store }: PortalContext, view: View): Html {
   if (view.storeId === "") return html`<strong><a href="/portal">${FRAME_TEXTS.portal}</a></strong>`;
   const name = store.stores.names(view.storeId)?.store ?? "";
@@ -120,10 +114,8 @@ function storesMenu({ store }: PortalContext, view: View): Html {
   </details>`;
 }
 
-/** Maximum number of stores in the menu; the others are on a separate page. */
 const MAX_STORES = 20;
 
-/** The store's time; with the day, if it is not real time. */
 function clockLink(context: PortalContext, view: View): Html {
   const storeClock = context.store.clocks.of(view.storeId);
   const isFrozen = storeClock !== undefined && storeClock.frozenAt !== null;
@@ -172,7 +164,6 @@ function languageSwitch(view: View, role: PortalRole): Html {
   </form>`;
 }
 
-/** The settings of this browser, and the button to sign out. */
 function sessionMenu(view: View, role: PortalRole): Html {
   const hasShortcuts = view.call.caller?.hasShortcuts === true;
   const limit = view.call.caller?.limit;

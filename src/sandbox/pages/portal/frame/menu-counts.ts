@@ -4,23 +4,17 @@ import { judgeStore } from "../../../readiness/facts.ts";
 import type { PortalContext } from "../view.ts";
 
 type MenuCounts = {
-  /** The number of checkouts that can still be paid: up to 99, then `99+`. */
   readonly openCount: string;
-  /** The number of endpoints whose last attempts failed, or that were disabled because of failures. */
   readonly failingCount: number;
-  /** The number of passed items of the launch checklist, and of all its items, such as `3/7`. */
   readonly launchCount: string;
 };
 
-/** The largest number that is counted exactly. */
 export const MAX_COUNT = 99;
 
-/** A number as text; above `MAX_COUNT`, `99+`. */
 export function countText(count: number): string {
   return count > MAX_COUNT ? `${MAX_COUNT}+` : String(count);
 }
 
-/** Reads the numbers of the menu by index, and counts no further than the menu shows. */
 export function menuCounts(context: PortalContext, storeId: string): MenuCounts {
   const failingEndpoints = context.store.endpoints.of(storeId).filter(isFailing);
   const judgement = judgeStore(context, storeId);
@@ -33,7 +27,6 @@ export function menuCounts(context: PortalContext, storeId: string): MenuCounts 
   };
 }
 
-/** The positions of the newest checkouts in each status in which a checkout can still be paid. */
 export function openPositions({ store }: PortalContext, storeId: string): readonly number[] {
   const filter = { storeId, object: null, paymentMethod: null, orderId: null };
   const range = { before: POSITION_AFTER_ALL, limit: MAX_COUNT + 1 };
@@ -46,7 +39,6 @@ export function hasFailingEndpoint({ store }: Pick<PortalContext, "store">, stor
   return store.endpoints.of(storeId).some(isFailing);
 }
 
-/** Whether an endpoint is failing: it did not accept the last attempts, or it was disabled because of failures. */
 export function isFailing({ failingSince, state, reason }: Endpoint): boolean {
   return failingSince !== null || (state === "disabled" && !MANUAL_REASONS.has(reason));
 }

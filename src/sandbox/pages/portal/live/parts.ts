@@ -1,10 +1,8 @@
 import { html, type Html, type Texts } from "../../../../web/html.ts";
 import type { ListUpdates, View } from "../view.ts";
 
-/** The query parameter with the position of the newest row when the list was loaded. */
 export const SEEN_PARAMETER = "seen";
 
-/** The number of new rows from which a list shows only `50+`. */
 const MAX_COUNTED_ROWS = 50;
 
 const LIVE_TEXTS = {
@@ -34,12 +32,10 @@ const LIVE_TEXTS = {
   changed: ["The page has changed.", "页面已更新。"],
 } satisfies Texts;
 
-/** Attributes of `main#page`: a page without a list updates in place. */
 export function liveAttributes(listUpdates: ListUpdates | undefined, view: View): Html {
   return listUpdates === undefined ? pollAttributes(view, "page", view.call) : html``;
 }
 
-/** Polls each second, and when the tab is shown or hidden. A poll also replaces this element, which has the ETag. */
 function pollAttributes(
   { call: { path }, tag }: View,
   id: string,
@@ -52,7 +48,6 @@ function pollAttributes(
   hx-select-oob="${["menu", "clock", ...rowIds].map((key) => `#${key}:outerMorph`).join()}"`;
 }
 
-/** The mark in the bar that shows whether the page is live, the bars over an outdated page, and the count of new rows. */
 export function liveMark(listUpdates: ListUpdates | undefined, view: View): Html {
   const { tag, call } = view;
   if (tag === undefined) return html``;
@@ -69,7 +64,7 @@ export function liveMark(listUpdates: ListUpdates | undefined, view: View): Html
     ${listUpdates === undefined ? "" : newRows(view, listUpdates)}`;
 }
 
-/** The number of new rows. A poll updates it and the shown rows, and adds, removes or moves no row. */
+/** A poll adds, removes or moves no row. */
 function newRows(view: View, { newestPosition, count, rowIds }: ListUpdates): Html {
   const countText = count < MAX_COUNTED_ROWS ? String(count) : `${MAX_COUNTED_ROWS}+`;
   const pollQuery = new URLSearchParams(view.query);

@@ -11,7 +11,7 @@ import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
 
-/** Shows the uses that are on disk: unlike the operation, the page does not write pending uses first. */
+/** Unlike the operation, the page does not write pending uses first. */
 export async function assumptionsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
   const uses = new Map(
@@ -51,7 +51,7 @@ function differencesCell(dialect: Dialect, decision: number): TableRow[number] {
   ];
 }
 
-/** The verdict on a decision and, if it was observed, its age by this machine's clock, which dated the calibration. */
+/** The age is by this machine's clock, which dated the calibration. */
 function calibrationCell(record: Calibration, decision: number, now: number): TableRow[number] {
   const verdict = verdictOn(record, decision);
   const badge = html`<span class="badge ${TONES[verdict]}">${LAUNCH_TEXTS.verdicts[verdict]}</span>`;
@@ -61,7 +61,6 @@ function calibrationCell(record: Calibration, decision: number, now: number): Ta
 
 const TONES = { confirmed: "good", contradicted: "bad", not_observed: "" } as const;
 
-/** The service and age of the calibration, and the number of each verdict; empty without a calibration. */
 export function calibrationNotice(record: Calibration | undefined, { world }: PortalContext): Html {
   if (record === undefined) return html``;
   const { confirmed, contradicted, not_observed: unobservedRows } = verdictsOf(record);

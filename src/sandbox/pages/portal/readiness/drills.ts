@@ -13,7 +13,6 @@ import { LAUNCH_TEXTS } from "./texts.ts";
 import type { JudgedChecklist, ReadinessFacts } from "../../../../core/readiness/shapes.ts";
 import type { DrillFact, DrillStep } from "../../../../core/readiness/drill-shapes.ts";
 
-/** The last result of a kind of drill: for each endpoint that has one, or for the shop. */
 function lastResults(
   kind: DrillKind,
   { endpoints, duplicatesDrill: duplicates, idempotency, browserReturnDrill }: ReadinessFacts,
@@ -48,12 +47,10 @@ export function drillsIn(facts: ReadinessFacts): readonly DrillFact[] {
   return DRILL_KINDS.flatMap((kind) => lastResults(kind, facts).map(({ drill }) => drill));
 }
 
-/** The last results of a kind of drill, each collapsed. */
 export function drillResults(kind: DrillKind, facts: ReadinessFacts): Html {
   return html`${lastResults(kind, facts).map((result) => drillResult(result, facts.now))}`;
 }
 
-/** The actions for a kind of drill: run it in a terminal, or skip it. */
 export function drillActions(view: View, kind: DrillKind, facts: ReadinessFacts): Html {
   const waiver = facts.waivers.find(
     ({ drill, at }) => drill === kind && facts.now - at < EVIDENCE_VALIDITY_MS,
@@ -124,10 +121,8 @@ function drillResult({ drill, subject }: ReturnType<typeof lastResults>[number],
 
 type RenderSteps = (steps: readonly DrillStep[], columns?: { readonly hasCause?: boolean }) => Html;
 
-/** Maximum number of failed steps with the same cause that are shown in full; the others are only named. */
 const MAX_STEPS_PER_CAUSE = 3;
 
-/** The failed steps. A cause that several steps share is shown once, with its steps collapsed. */
 function failedSteps(kind: DrillKind, failedList: readonly DrillStep[], renderSteps: RenderSteps): Html {
   const stepGroups = [...Map.groupBy(failedList, ({ cause }) => JSON.stringify(cause)).values()];
   const singleSteps = stepGroups.filter(({ length }) => length === 1).flat();

@@ -23,7 +23,6 @@ import {
 } from "../../../../core/readiness/shapes.ts";
 import type { DrillFact } from "../../../../core/readiness/drill-shapes.ts";
 
-/** The launch page: the checklist's items with their evidence, the drills, and the steps to production. */
 export async function launchPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const judgement = judgeStore(context, view.storeId, translatorFor(view.language));
   if (!judgement.ok) return judgement;
@@ -40,7 +39,6 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
   return accept({ title: FRAME_TEXTS.launch, main, liveTopic: "store" });
 }
 
-/** The store's last exploration, with the results at each place; empty if there was none. */
 function explorationPart({ exploration, judgedAt }: JudgedChecklist): Html {
   if (exploration === null) return html``;
   const { schedules, broken, places, at } = exploration;
@@ -99,7 +97,6 @@ function checklistItem(view: View, item: ChecklistItem, facts: ReadinessFacts): 
   </li>`;
 }
 
-/** The evidence that is not shown with a drill. Ids are shown on hover; evidence from a request links to its page. */
 function otherEvidence(view: View, { name, evidence }: ChecklistItem, facts: ReadinessFacts): Html {
   const drills = drillsIn(facts);
   const remainingEvidence = evidence.filter((item) => !drills.some((drill) => isShownBy(drill, item)));

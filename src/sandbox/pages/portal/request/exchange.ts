@@ -11,7 +11,6 @@ import { sentText, commandLine, table } from "../parts.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
 
-/** A request with its answer. Only refused requests are logged with their bytes; others are rebuilt if possible. */
 export function requestDetails(request: StoryRequest, checkout?: Checkout): Html {
   const { method, path, refused } = request;
   const line = `${method} ${path}`;
@@ -29,7 +28,6 @@ export function requestDetails(request: StoryRequest, checkout?: Checkout): Html
   </div>`;
 }
 
-/** The differences, by field, between a request and the checkout with which it conflicts. */
 export function differencesTable(differences: readonly RequestDifference[]): Html {
   const cell = (value: string | null): Html =>
     value === null ? html`<span class="hint">${REQUEST_TEXTS.absent}</span>` : html`<code>${value}</code>`;
@@ -40,7 +38,6 @@ export function differencesTable(differences: readonly RequestDifference[]): Htm
   ]);
 }
 
-/** Formats headers, in which names and values alternate, as lines. */
 function headerText(headers: readonly string[]): string {
   return headerPairs(headers)
     .map(([name, value]) => `${name}: ${value}`)
@@ -50,11 +47,10 @@ function headerText(headers: readonly string[]): string {
 type RequestParts = {
   readonly headers: readonly string[];
   readonly body?: string;
-  /** Whether the body contains redacted text. */
   readonly isRedacted?: boolean;
 };
 
-/** A request to send again. The body of an accepted request is reconstructed; undefined if that is impossible. */
+/** Undefined if the body of an accepted request cannot be reconstructed. */
 function partsOfRepetition(
   { method, key, answer, fingerprint, refused }: StoryRequest,
   checkout?: Checkout,
@@ -62,7 +58,6 @@ function partsOfRepetition(
   const credential = ["Authorization", ""];
   if (refused !== null) return { ...refused, isRedacted: refused.body.includes("…") };
   if (method !== "POST") return { headers: credential };
-  // The request created this checkout if the answer is stored with the request's key.
   if (key === null || answer === null || checkout === undefined) return undefined;
   const headers = [...credential, "Content-Type", "application/json", "Idempotency-Key", key];
   const body = JSON.stringify(originalBody({ ...checkout, fingerprint }));
@@ -81,7 +76,6 @@ function curlPart({ method, path, refused }: StoryRequest, repetition: RequestPa
   );
 }
 
-/** The answer, as it was stored with the request's key; reconstructed for a refusal; nothing if it is unknown. */
 function answerPart({ requestId, status, code, refused, answer }: StoryRequest): Html {
   if (status === 0) return html`<p class="hint">${REQUEST_TEXTS.notAnswered}</p>`;
   const body =

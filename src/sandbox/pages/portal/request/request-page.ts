@@ -18,9 +18,7 @@ import { differencesTable, requestDetails } from "./exchange.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
 
-/** The page of a request: why it was answered in this way, in the words of `checkout explain`, and the exchange. */
 export async function requestPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
-  // The request is read only once, because the log has no index of ids.
   const loggedRequest = readLoggedRequest(context, view.storeId, view.id);
   if (!loggedRequest.ok) return loggedRequest;
   const { request, conflict, replays } = loggedRequest.value;
@@ -65,7 +63,6 @@ function requestFacts(view: View, request: StoryRequest, checkout: Checkout | un
   ]);
 }
 
-/** The explanation of an answer, as in `checkout explain`, with the failed check and the remedy of a refusal. */
 function explanationPart(
   { method, code, fault }: StoryRequest,
   { summary, check, field, expected, received, rule, decision, next }: Explanation,
@@ -105,7 +102,6 @@ function ruleReference(number: Words, rule: RuleText | undefined): Html {
     >`;
 }
 
-/** The checks in order: passed, failed and not reached. */
 function checksFigure(method: string, code: ErrorCode | null): Html {
   const check = code === null ? null : checkOfCode(code).name;
   const checks = orderedChecks(method, check);
@@ -124,14 +120,12 @@ function checksFigure(method: string, code: ErrorCode | null): Html {
   </figure>`;
 }
 
-/** The text of a rule, quoted from the interface in English, or of a decision. */
 type RuleText = {
   readonly title: string | Words;
   readonly words: string | Words;
   readonly isQuoted: boolean;
 };
 
-/** A rule quoted from INTERFACE.md; undefined if there is no rule with this number. */
 function ruleOf(number: number): RuleText | undefined {
   const prefix = `**${number}. `;
   const paragraph = interfaceText.split("\n\n").find((text) => text.startsWith(prefix));
@@ -141,7 +135,6 @@ function ruleOf(number: number): RuleText | undefined {
     : { title, words: words.replaceAll(/\s+/g, " ").replaceAll("`", ""), isQuoted: true };
 }
 
-/** The choice of a decision, in a sentence; undefined if the decision is not an assumption. */
 function decisionOf(number: number): RuleText | undefined {
   const assumption = ASSUMPTIONS.find((entry) => entry.decision === number);
   return assumption && { title: assumption.title, words: assumption.chosen, isQuoted: false };

@@ -14,10 +14,8 @@ import { REQUEST_TEXTS } from "./texts.ts";
 import { refuseFact } from "../../../../core/refusals.ts";
 import { printableLiteral } from "../../../../core/text.ts";
 
-/** Maximum number of requests read to find matching requests. */
 const MAX_READ_REQUESTS = 2000;
 
-/** Searches the log for a page of matches. Refuses an invalid status or position with `invalid_parameter`. */
 export function requestsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const command = "checkout orders create --order-id order-1001 --price-id price_coffee";
   const connectButton = linkButton(storePath(view, "/connect"), COMMON_TEXTS.connect);
@@ -65,7 +63,6 @@ function requestRow(context: PortalContext, view: View, request: LoggedRequest):
   const { requestId, at, storeAt, method, path, status, code, durationMs, orderId, fault, byDrill } = request;
   const now = storeTime(context, view.storeId);
   const arrivalLink = linkTo(storePath(view, `/requests/${requestId}`), listTime(storeAt, now));
-  // The real time is also shown if the store's clock shows another time.
   const realTime =
     at === storeAt ? "" : html`<small class="real">${COMMON_TEXTS.realTime} ${listTime(at, now)}</small>`;
   const faultBadge =
@@ -82,7 +79,6 @@ function requestRow(context: PortalContext, view: View, request: LoggedRequest):
   ];
 }
 
-/** The link of an order: to its newest checkout, otherwise to its requests unless the page shows them. */
 function orderLink({ store }: PortalContext, view: View, orderId: string): Html {
   const [checkout] = store.checkouts.ofOrder({ storeId: view.storeId, orderId, limit: 1 });
   if (checkout !== undefined)

@@ -21,7 +21,6 @@ import { parsePortalPath, signInPage } from "./sign-in.ts";
 
 const STORE_ADDRESS = new RegExp(`^/portal/(${UUID_SOURCE})(?:/|$)`);
 
-/** The page of a refusal, or the sign-in form; a page that is loaded under a refused host name is redirected. */
 export function portalRefusalPage(
   context: PortalContext,
   { viewer, ...refusalContext }: RefusalContext & { readonly viewer: Viewer },
@@ -46,7 +45,6 @@ export function portalRefusalPage(
   return refusalAnswer(refusalContext, refusal, markup, view.language);
 }
 
-/** An internal error as a page of the portal, created without reading the state. */
 export function failurePage(refusalContext: RefusalContext, refusal: Refusal): Answer {
   const role = roleOfPath(splitTarget(refusalContext.request.target).path);
   const content = refusalContent(refusal, html``);
@@ -69,13 +67,11 @@ function signInRefusal(
   return refusalAnswer(refusalContext, refusal, signedOutPage(role, content, { shouldReload }));
 }
 
-/** Whether a request loads a page in a browser; old browsers send no `Sec-Fetch-Mode`. */
 function isPageLoad(request: HttpRequest): boolean {
   const hasFetchMode = headerLines(request, "sec-fetch-mode").length > 0;
   return request.method === "GET" && (!hasFetchMode || isNavigation(request));
 }
 
-/** The page to show after the sign-in, which the form keeps if the code was wrong. */
 function readNextAddress(portal: PortalAccess, request: HttpRequest): string | undefined {
   const fields = parseForm(request);
   return fields.ok ? parsePortalPath(portal, fields.value.get("to")) : undefined;
@@ -97,7 +93,6 @@ function refusalContent(refusal: Refusal, links: Html): PageContent {
   return { title: titles[status] ?? SHARED_TEXTS.errorTitle[400], main };
 }
 
-/** Links to the page of the refused form, if it is known, and to the merchant's first page. */
 function refusalLinks(portal: PortalAccess, view: View): Html {
   const [referer = ""] = headerLines(view.call.request, "referer");
   const backPath = URL.canParse(referer)
@@ -110,7 +105,6 @@ function refusalLinks(portal: PortalAccess, view: View): Html {
   </p>`;
 }
 
-/** The store in a path, otherwise the caller's own or the first store, so that the page has a menu. */
 function paramsOf({ store }: PortalContext, caller: Caller, path: string): Readonly<Record<string, string>> {
   const [, storeId = ""] = STORE_ADDRESS.exec(path) ?? [];
   const shownStoreId = knowsStore(store, caller, storeId) ? storeId : defaultStoreOf(store, caller);

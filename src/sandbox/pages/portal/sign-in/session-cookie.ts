@@ -2,7 +2,7 @@ import { headerLines } from "../../../../web/http.ts";
 import type { HttpRequest } from "../../../../world.ts";
 import type { PortalAccess, PortalRole, PortalSession } from "../../../runtime/portal-access.ts";
 
-/** The path of the administrator's pages, which have a sign-in of their own, with a cookie that no merchant page receives. */
+/** The administrator's pages have a sign-in of their own, with a cookie that no merchant page receives. */
 const ADMIN_HOME = "/portal/admin";
 
 export function roleOfPath(path: string): PortalRole {
@@ -13,7 +13,6 @@ export function homeOf(role: PortalRole): "/portal" | "/portal/admin" {
   return role === "administrator" ? ADMIN_HOME : "/portal";
 }
 
-/** The session of a request for one role, identified by the cookie of that role only. */
 export function sessionOf(
   portal: PortalAccess,
   request: HttpRequest,
@@ -37,16 +36,15 @@ export function sessionEndCookie(portal: PortalAccess, role: PortalRole): string
   return `${cookieName(portal, role)}=; ${attributes(portal, role)}; Max-Age=0`;
 }
 
-/** The name of the cookie. It contains the port, because browsers send a cookie to all ports of a host. */
+/** Contains the port, because browsers send a cookie to all ports of a host. */
 function cookieName({ port }: PortalAccess, role: PortalRole): string {
   return `checkout_portal_${role === "administrator" ? "admin_" : ""}${port}`;
 }
 
-/** The attributes of the cookie. Without a Domain attribute, browsers send it only to this host. */
+/** Without a Domain attribute, browsers send the cookie only to this host. */
 function attributes({ origin }: PortalAccess, role: PortalRole): string {
   const secureAttribute = origin.startsWith("https:") ? "; Secure" : "";
   return `Path=${homeOf(role)}; HttpOnly; SameSite=Strict${secureAttribute}`;
 }
 
-/** The path of the action that signs out all browsers of owner and administrator. */
 export const SIGN_OUT_EVERYWHERE_PATH = "/portal/sign-out-everywhere";

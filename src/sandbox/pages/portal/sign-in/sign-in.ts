@@ -52,7 +52,6 @@ function signInPageRoute(role: PortalRole): PortalRoute {
   });
 }
 
-/** The sign-in page, which is also shown without a session and after a wrong code. It leads to `nextAddress`. */
 export function signInPage(role: PortalRole, nextAddress: string | null, refusal?: Refusal): PageContent {
   const { title, hint, label, name, type } = FORMS[role];
   const main = html`${refusalNotice(role, refusal)}
@@ -128,7 +127,6 @@ function preferencesRoute(role: PortalRole): PortalRoute {
   });
 }
 
-/** A form about the session itself, which every session of the role may send. */
 function ownFormRoute(
   role: PortalRole,
   name: string,
@@ -150,7 +148,7 @@ function ownFormRoute(
 
 const PLACEHOLDER_ORIGIN = "http://portal.invalid";
 
-/** Parses an address in the portal; undefined for all other texts, to which no user must be redirected. */
+/** Undefined for other texts, to which no user must be redirected. */
 export function parsePortalPath(
   { path }: Pick<PortalAccess, "path">,
   text: string | null | undefined,

@@ -34,7 +34,6 @@ export function catalogPage(view: View, { prices, capabilities }: AnswerOf<"stor
 
 const FIELDS = ["price_id", "payment_method", "description"] as const;
 
-/** Parses the form of a new price. The refusal of an amount that is not in minor units names the likely value. */
 export function parsePriceForm(fields: ReadonlyMap<string, string>): Outcome<unknown> {
   const currency = (fields.get("currency") ?? "").toUpperCase();
   const amountMinor = parseAmount(fields, currency);

@@ -23,7 +23,6 @@ const SPANS = ["1m", "10m", "1h", "6h", "1d", "7d"] as const;
 const MAX_ITEMS = 25;
 const MOVE_PARAM = "move";
 
-/** The store's clock, and the items that will be due within a day. */
 export async function clockPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
   const main = html`${movePart(context, view, now)}
@@ -33,7 +32,6 @@ export async function clockPage(context: PortalContext, view: View): Promise<Out
   return accept({ title: FRAME_TEXTS.clock, main, liveTopic: "store" });
 }
 
-/** Parses a form of the clock. Refuses an invalid span or time. */
 export function parseClockForm(fields: ReadonlyMap<string, string>): Outcome<unknown> {
   const action = fields.get("action") ?? "";
   if (action === "set")
@@ -43,21 +41,18 @@ export function parseClockForm(fields: ReadonlyMap<string, string>): Outcome<unk
   return mapValue(span, (ms) => ({ action, by_ms: ms }));
 }
 
-/** Parses a time as the user typed it; also refuses a day that does not exist. */
 function parseMoment(text: string): Outcome<string> {
   const hasMomentForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/.test(text);
   if (hasMomentForm && decodeRequest("moveClock", { action: "set", to: text }).ok) return accept(text);
   return addField("to", refuseFact("moment_form", { received: printableLiteral(text) }));
 }
 
-/** The address of the clock page with the result of the last move. */
 export function movePath({ storeId }: View, { clockMoves }: PortalContext): string {
   const move = clockMoves.last(storeId);
   const number = move === undefined ? null : String(move.number);
   return listUrl({ storeId }, "/clock", { [MOVE_PARAM]: number });
 }
 
-/** The last move, while it runs and later at its `movePath`: progress, changes, deliveries, unanswered deliveries. */
 function movePart(context: PortalContext, view: View, now: number): Html {
   const move = context.clockMoves.last(view.storeId);
   if (move === undefined || (move.isOver && view.query.get(MOVE_PARAM) !== String(move.number)))
@@ -81,7 +76,6 @@ function movePart(context: PortalContext, view: View, now: number): Html {
   </section>`;
 }
 
-/** The progress of a move: the clock shows the time of the last processed item. */
 function progressPart({ from, to }: ClockMove, now: number): Html {
   const totalMs = Math.max(1, to - from);
   const elapsedMs = Math.min(Math.max(0, now - from), totalMs);
@@ -125,7 +119,6 @@ function deliveriesPart({ store }: PortalContext, view: View, { attempts }: Cloc
   });
 }
 
-/** The number of due deliveries that are not answered yet. */
 function pendingPart(view: View, count: number): readonly Html[] {
   if (count === 0) return [];
   const address = listUrl(view, "/webhooks", { state: "due" });
@@ -175,7 +168,6 @@ function moveForms(context: PortalContext, view: View, now: number): Html {
   </section>`;
 }
 
-/** A form that moves the clock; disabled while the clock is being moved. */
 function moveForm({ clockMoves }: PortalContext, view: View, form: Omit<ActionForm, "action">): Html {
   const isDisabled = clockMoves.last(view.storeId)?.isOver === false;
   return actionForm(view, { ...form, action: storePath(view, "/clock"), isDisabled });
@@ -202,7 +194,6 @@ function dueRow(view: View, { at, kind, subject, outcome, path }: PendingItem, n
   ];
 }
 
-/** Formats a duration with its sign, in its two largest units, such as `+1h 5m`. */
 function spanText(milliseconds: number): string {
   const seconds = Math.round(Math.abs(milliseconds) / 1000);
   const parts = [

@@ -9,7 +9,6 @@ import { SNIPPETS } from "./snippets.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { CONNECT_TEXTS as TEXTS } from "./texts.ts";
 
-/** The page that connects an application to the store. It is the first page until all first steps are done. */
 export function connectPage(
   view: View,
   { apiKeys }: AnswerOf<"storeSummary">,
@@ -25,7 +24,7 @@ export function connectPage(
   return { title, main, liveTopic: "store" };
 }
 
-/** A new key or a revealed secret, shown once: after a reload it is gone. */
+/** A new key or a revealed secret is shown once: after a reload it is gone. */
 export function revealedSecret({ oneTimeValue: secret }: View): Html {
   if (secret === undefined) return html``;
   const isKey = secret.startsWith("svc_");
@@ -114,7 +113,6 @@ function stepItem(view: View, step: FirstStep, isDone: boolean): Html {
   </li>`;
 }
 
-/** A block of code that keeps its line breaks and indents, also when it is copied. */
 function codeBlock(text: string): Html {
   return html`<pre
     class="code"

@@ -1,28 +1,20 @@
 import type { DueItem } from "../../../../store/checkout/settlements.ts";
 import type { PortalContext } from "../view.ts";
 
-/** An item that becomes due when the store's clock reaches its time. */
 export type PendingItem = {
   /** Milliseconds by the store's clock. */
   readonly at: number;
   readonly kind: "delivery" | "expiry" | "settlement";
-  /** The subject: an event type and an address, or an order_id. */
   readonly subject: string;
-  /** The outcome of an automatic settlement; empty for other items. */
   readonly outcome: string;
-  /** The path of the subject's page, below the path of the store. */
   readonly path: string;
 };
 
-/** The items that are due by a time, soonest first. `hasMore`: whether there may be further items. */
 export type PendingItems = { readonly items: readonly PendingItem[]; readonly hasMore: boolean };
 
-/** Maximum number of items in the list, and read for the checkouts and for each endpoint. */
 export const MAX_PENDING_ITEMS = 100;
-/** Maximum number of enabled endpoints whose deliveries are read. */
 const MAX_ENDPOINTS = 20;
 
-/** The items of a store that are due by a time on its clock: at most `MAX_PENDING_ITEMS`. */
 export function dueItemsUntil({ store }: PortalContext, storeId: string, until: number): PendingItems {
   const limit = MAX_PENDING_ITEMS;
   const checkouts = store.settlements.dueBy(storeId, until, limit);

@@ -72,7 +72,6 @@ export function faultsPage(
   return { title: FRAME_TEXTS.faults, main, liveTopic: "store" };
 }
 
-/** Parses the form of a new fault as the command parses its options: an end such as `10m` counts from the store's time. */
 export function parseFaultForm(
   fields: ReadonlyMap<string, string>,
   { context, view }: ActionContext,
@@ -136,7 +135,6 @@ function profilesSection(view: View): Html {
   return section(TEXTS.profiles, list);
 }
 
-/** The form of a new fault. The user first chooses an action; then the form shows only the fields of that action. */
 function addFaultForm(context: PortalContext, view: View): Html {
   const formPath = storePath(view, "/faults");
   if (!view.may("POST", formPath)) return html``;
@@ -212,7 +210,6 @@ function faultFields(context: PortalContext, view: View, { action, typedForm }: 
   </div>`;
 }
 
-/** The parameters and the limits of the action, and all fields that have a value in a refused form. */
 function ownFields({ store }: PortalContext, view: View, { action, typedForm }: TypedFault): Html {
   const input = (isShown: boolean, name: string, label: Text, options: InputOptions): Html =>
     isShown || isTyped(typedForm, name) ? inputField(label, name, { ...options, typedForm }) : html``;
@@ -262,7 +259,6 @@ function ownFields({ store }: PortalContext, view: View, { action, typedForm }: 
   return html`${parameters} ${limits}`;
 }
 
-/** Whether a field of a refused form has a value; the field is then shown for every action. */
 function isTyped(typedForm: TypedForm, name: string): boolean {
   return (typedForm?.fields.get(name) ?? "") !== "";
 }

@@ -3,14 +3,11 @@ import { POSITION_AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts
 import type { DeliveryState } from "../../../../core/webhook/delivery.ts";
 import type { PortalContext } from "../view.ts";
 
-/** The first steps of an integration, in the order in which they are usually done. */
 export const FIRST_STEPS = ["ordered", "paid", "delivered", "verified", "checked"] as const;
 export type FirstStep = (typeof FIRST_STEPS)[number];
 
-/** Maximum number of newest deliveries that are searched for an answer from a receiver. */
 const MAX_DELIVERIES = 20;
 
-/** Which of the first steps a store has done, each determined from the newest rows of an index. */
 export function finishedFirstSteps(
   { store }: Pick<PortalContext, "store">,
   storeId: string,
@@ -34,7 +31,6 @@ export function finishedFirstSteps(
   };
 }
 
-/** Whether a store has done all first steps, so that its first page is the overview. */
 export function hasFinishedFirstSteps(context: Pick<PortalContext, "store">, storeId: string): boolean {
   return Object.values(finishedFirstSteps(context, storeId)).every((isDone) => isDone);
 }

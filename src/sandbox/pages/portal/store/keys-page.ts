@@ -11,7 +11,6 @@ import { KEYS_TEXTS as TEXTS } from "./texts.ts";
 
 type Key = AnswerOf<"listKeys">["keys"][number];
 
-/** The API keys of a store. A key is shown once, when it is created. */
 export function keysPage(view: View, { keys }: AnswerOf<"listKeys">): PageContent {
   const activeCount = keys.filter(({ revokedAt }) => revokedAt === null).length;
   const noRows = noItems(TEXTS.none, "checkout keys create");
@@ -22,7 +21,6 @@ export function keysPage(view: View, { keys }: AnswerOf<"listKeys">): PageConten
   return { title: FRAME_TEXTS.keys, main, liveTopic: "store" };
 }
 
-/** Parses the form of a new key: one checkbox for each scope. */
 export function parseKeyForm(fields: ReadonlyMap<string, string>): unknown {
   return { scopes: SCOPES.filter((scope) => fields.get(scope) === "yes") };
 }

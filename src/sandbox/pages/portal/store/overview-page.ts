@@ -16,10 +16,8 @@ import { OVERVIEW_TEXTS as TEXTS } from "./texts.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const MAX_ROWS = 5;
-/** Maximum number of requests that are read to find refused requests. */
 const MAX_REQUESTS_READ = 500;
 
-/** The overview of a store: failing endpoints, refused requests, due items, and unpaid checkouts. */
 export async function overviewPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
   const main = html`${failingPart(context, view, now)} ${refusedPart(context, view, now)}
@@ -67,7 +65,6 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
   return section(TEXTS.failing, list);
 }
 
-/** The newest of the last attempts of an endpoint's newest due and failed deliveries, without attempts in flight. */
 function lastAttempt({ store }: PortalContext, { id, storeId }: Endpoint): StoryAttempt | undefined {
   const attempts = (["due", "failed"] as const)
     .flatMap((state) => store.deliveries.list({ storeId, endpointId: id, state, limit: MAX_ROWS }))
@@ -76,7 +73,6 @@ function lastAttempt({ store }: PortalContext, { id, storeId }: Endpoint): Story
   return attempts.toSorted((left, right) => right.startedAt - left.startedAt)[0];
 }
 
-/** The newest refused requests among the newest requests. */
 function refusedPart({ requests }: PortalContext, view: View, now: number): Html {
   const { hits: refusedRequests } = requests.search(view.storeId, {
     limit: MAX_ROWS,
@@ -101,7 +97,6 @@ function refusedPart({ requests }: PortalContext, view: View, now: number): Html
   return section(TEXTS.refused, list, moreLine);
 }
 
-/** The next due items; all expiries share one row. */
 function dueSection(context: PortalContext, view: View, now: number): Html {
   const { items, hasMore } = dueItemsUntil(context, view.storeId, now + DAY_MS);
   const [firstExpiry, ...otherExpiries] = items.filter(({ kind }) => kind === "expiry");

@@ -9,10 +9,8 @@ import verifyNode from "./snippets/verify.mjs.txt?raw";
 import verifyPhp from "./snippets/verify.php?raw";
 import verifyPython from "./snippets/verify.py?raw";
 
-/** Code in one language that creates an order and verifies a webhook. Tests run each of these files unchanged. */
 export type Snippets = (typeof SNIPPETS)[number];
 
-/** The snippets of all languages, in the order of their tabs; `id` is the name of the tab in the address. */
 export const SNIPPETS = [
   { id: "cli", name: "CLI", create: createCli, verify: verifyCli },
   { id: "curl", name: "curl", create: createCurl, verify: verifyCurl },

@@ -34,11 +34,9 @@ import { STORES_TEXTS as TEXTS } from "./texts.ts";
 
 type Snapshot = AnswerOf<"listSnapshots">["snapshots"][number];
 
-/** Maximum number of newest stores shown, in addition to the first store and the current store. */
 const MAX_NEWEST = 100;
-/** Maximum total size of snapshots that are described without a click: describing a snapshot reads its whole file. */
+/** Larger snapshots are described only after a click: describing a snapshot reads its whole file. */
 const MAX_READ_BYTES = 4 * 1024 * 1024;
-/** The field with the store of the page that contains the form: a refused form is shown on that page again. */
 export const PAGE_FIELD = "page_of";
 
 export async function storesPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
@@ -85,7 +83,6 @@ function storeRow(view: View, store: StoreEntry, { isFirst }: { readonly isFirst
 
 function resetForm(view: View, { storeId, name: storedName }: StoreEntry): Html {
   const name = displayStoreName(storedName);
-  // The path names no store, so the request enters none: a reset waits until the requests to its store have ended.
   return formWithName(view, name, [TEXTS.reset, TEXTS.resetQuestion(name), TEXTS.resetNow], {
     action: "/portal/stores/reset",
     fields: { store: storeId },
@@ -98,7 +95,7 @@ function deleteForm(view: View, store: StoreEntry): Html {
   return formWithName(view, name, texts, { action: storePath(store, "/delete") });
 }
 
-/** A destructive action on a store, confirmed by typing the store's name, as it is displayed. */
+/** The user types the store's name, as it is displayed. */
 function formWithName(
   view: View,
   name: string,
@@ -113,7 +110,6 @@ function formWithName(
   });
 }
 
-/** Parses the store of a form. Refuses with `invalid_parameter` if the user did not type a known store's name. */
 export function parseStoreConfirmation(
   fields: ReadonlyMap<string, string>,
   { context, storeId }: { readonly context: PortalContext; readonly storeId: string },
@@ -153,7 +149,6 @@ function storeFields(stores: readonly StoreEntry[], typedForm: TypedForm): Html 
   </div>`;
 }
 
-/** The snapshots, with their kinds and times if they are small in total, on request, or for a limited viewer. */
 async function snapshotSection(context: PortalContext, view: View): Promise<Outcome<Html>> {
   // Only the content of a snapshot shows which stores it contains.
   const isLimited = view.call.caller?.limit !== undefined;
@@ -219,7 +214,6 @@ function snapshotRow(
   ];
 }
 
-/** The part of the sandbox that a snapshot contains, and that a restore replaces. */
 function contentOf({ store }: PortalContext, view: View, { storeId }: Snapshot): Words {
   if (storeId === null) return TEXTS.wholeSandbox;
   if (storeId === view.storeId) return TEXTS.thisStore;

@@ -29,7 +29,6 @@ import { FAULT_SIGNATURES, WEBHOOK_TEXTS } from "./texts.ts";
 
 export type AttemptedDelivery = Omit<Delivery, "tries">;
 
-/** The bytes sent, the owner of the signing secret, the answer, the likely cause of a failure, and the next attempt. */
 export function attemptDetails(
   context: Pick<PortalContext, "store" | "masterKey">,
   delivery: AttemptedDelivery,
@@ -47,7 +46,6 @@ export function attemptDetails(
   </div>`;
 }
 
-/** The owner of the signing secret, and whether the signature is valid, without the secret itself. */
 function signingHtml(signing: SigningSecrets): Html {
   if (!signing.isKnown) return html`${WEBHOOK_TEXTS.signingUnknown[signing.reason]}`;
   const { owner, secretCount, fault, verdict } = signing;
@@ -93,7 +91,6 @@ function fillInIds(line: string, { endpointId, eventId }: Pick<Delivery, "endpoi
   return line.replace("<endpoint_id>", endpointId).replace("<event_id>", eventId);
 }
 
-/** The command that checks the signature of the event's body, as of the time of the attempt; nothing for other bodies. */
 function verifyCommand(
   { eventId }: AttemptedDelivery,
   { headers, signing }: SentAttempt,

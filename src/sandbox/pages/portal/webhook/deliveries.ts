@@ -24,7 +24,6 @@ import { attemptDetails } from "./attempt-parts.ts";
 import { endpointPath } from "./endpoint-parts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
-/** `hasOneTarget`: whether all deliveries go to one endpoint, which the page shows elsewhere. */
 export function deliveryTable(
   context: PortalContext,
   view: View,
@@ -35,20 +34,17 @@ export function deliveryTable(
   return html`<div class="deliveries">${list}</div>`;
 }
 
-/** The state of a delivery, with a mark that does not depend on colour; for a due delivery, its time. */
 function deliveryStateBadge({ state, nextAt }: Pick<Delivery, "state" | "nextAt">, now: number): Html {
   const style = { due: "pending", succeeded: "succeeded", failed: "failed", dropped: "cancelled" }[state];
   const timeText = state === "due" ? html` ${listTime(nextAt, now)}` : "";
   return html`<span class="badge ${style}">${WEBHOOK_TEXTS.states[state]}</span>${timeText}`;
 }
 
-/** The order_id of an event, as a link to the page of its checkout; a note if the event has none. */
 export function orderLink(view: View, { checkoutId, body }: StoredEvent): Html {
   if (checkoutId === null) return html`<span class="hint">${WEBHOOK_TEXTS.ofNoOrder}</span>`;
   return linkTo(storePath(view, `/checkouts/${checkoutId}`), merchantText(orderIdInBody(body)));
 }
 
-/** Returns a function that renders a delivery as a row. */
 export function deliveryRow(
   context: PortalContext,
   view: View,
@@ -77,7 +73,6 @@ export function deliveryRow(
   };
 }
 
-/** The answer to the last attempt, or a note that there is none yet. */
 function attemptResult(attempt: LastAttempt | undefined): Html {
   if (attempt === undefined) return html`<span class="hint">${WEBHOOK_TEXTS.notTried}</span>`;
   const { status, error, milliseconds } = attempt;
@@ -141,7 +136,6 @@ function endpointLink({ store }: PortalContext, view: View, { endpointId }: Deli
   return html`${endpointId} <span class="hint">${WEBHOOK_TEXTS.removed}</span>`;
 }
 
-/** The time of the next attempt, and why it may be delayed; for a settled delivery, why there is no next attempt. */
 function nextAttemptHtml({ store, leases }: PortalContext, delivery: Delivery): Html {
   if (delivery.state !== "due") return html`${WEBHOOK_TEXTS.nextOf[delivery.state]}`;
   const endpoint = store.endpoints.find(delivery.endpointId);

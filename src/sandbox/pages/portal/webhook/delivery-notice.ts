@@ -9,18 +9,14 @@ import { runAsViewer, type ActionContext } from "../route.ts";
 import type { PortalContext, Notice } from "../view.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
-/** Maximum wait for answers, in real milliseconds; later answers appear on the page itself. */
 const MAX_WAIT_MS = 2000;
-/** Maximum pause between two reads, in milliseconds. */
 const CHECK_INTERVAL_MS = 50;
-/** Maximum number of an event's deliveries that are read: more than the endpoints that a store can have. */
 const MAX_DELIVERIES = 50;
 
 type NewDelivery = { readonly id: string; readonly endpointId: string };
 
 type DeliveryTrigger = "replayed" | "tested" | "added";
 
-/** The notice after an action that delivers: that the deliveries wait, or the answers that arrive within two seconds. */
 export async function deliveryNotice(
   { context, view }: ActionContext,
   action: DeliveryTrigger,
@@ -37,7 +33,6 @@ export async function deliveryNotice(
   return { words: noticeWords(action, at, attempts), tone: toneOf(attempts) };
 }
 
-/** The notice after `webhook.test` was written for an endpoint. */
 export function testNotice(
   scope: ActionContext,
   action: "tested" | "added",
@@ -48,13 +43,11 @@ export function testNotice(
   return deliveryNotice(scope, action, context.store.deliveries.list(filter));
 }
 
-/** Tests a new endpoint immediately, so that its page shows whether it answers. */
 export async function addedNotice({ id }: AnswerOf<"addEndpoint">, scope: ActionContext): Promise<Notice> {
   const test = await runAsViewer(scope.context, "testEndpoint", { ...scope.view, id, body: {} });
   return test.ok ? testNotice(scope, "added", test.value.eventId) : deliveryNotice(scope, "added", []);
 }
 
-/** The attempts, once all have ended or the time is up; undefined for an attempt that has not ended. */
 async function awaitAttempts(
   { store, world, writeSignals }: PortalContext,
   storeId: string,

@@ -14,7 +14,6 @@ import { WEBHOOK_TEXTS } from "./texts.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
-/** The endpoints of a store as rows: address, state, and results of the last day. */
 export function endpointTable(context: PortalContext, view: View, endpoints: readonly EndpointEntry[]): Html {
   const now = storeTime(context, view.storeId);
   const list = table({ caption: COMMON_TEXTS.endpoints, isLinked: true }, endpoints, (endpoint) => {
@@ -31,7 +30,6 @@ export function endpointTable(context: PortalContext, view: View, endpoints: rea
   return html`<div class="endpoints">${list}</div>`;
 }
 
-/** The results of the last day's newest attempts, and the number of due deliveries. */
 export function healthOf(context: PortalContext, { storeId }: View, endpointId: string): EndpointHealth {
   return context.store.deliveryHealth.health(endpointId, storeTime(context, storeId) - DAY_MS);
 }
@@ -51,7 +49,6 @@ export function healthBadges(health: EndpointHealth): Html {
   >`;
 }
 
-/** The time of the next due delivery, if the endpoint is enabled, and the number of due deliveries. */
 export function dueSummary({ nextAt, due }: EndpointHealth, { state }: EndpointEntry, now: number): Html {
   if (nextAt === null) return html`<span class="hint">${WEBHOOK_TEXTS.nothingDue}</span>`;
   const text =
@@ -115,10 +112,8 @@ function endpointFields(typedForm: TypedForm): Html {
   </div>`;
 }
 
-/** The prefix of the field names for event types; each event type has its own field. */
 const PREFIX = "type ";
 
-/** Parses the form of a new endpoint, with the field names of the operation that adds endpoints. */
 export function parseEndpointForm(fields: ReadonlyMap<string, string>): unknown {
   const types = [...fields.keys()].flatMap((name) =>
     name.startsWith(PREFIX) ? [name.slice(PREFIX.length)] : [],

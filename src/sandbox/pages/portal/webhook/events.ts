@@ -36,7 +36,7 @@ const SAMPLE_TERMS = purchaseTerms(
   undefined,
 );
 
-/** The usual previous status of each status, and the sequence number of its event. */
+/** Usual values, each with the sequence number of the status's event. */
 const PREVIOUS_STATUSES: Readonly<Record<Status, readonly [previous: Status | null, sequence: number]>> = {
   created: [null, 1],
   pending: ["created", 2],
@@ -46,10 +46,8 @@ const PREVIOUS_STATUSES: Readonly<Record<Status, readonly [previous: Status | nu
   expired: ["created", 2],
 };
 
-/** Maximum number of deliveries shown for one event; the newest are shown. */
 const MAX_DELIVERIES = 20;
 
-/** The events of a store, newest first. Refuses an invalid position with `invalid_parameter`. */
 export function eventsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
   const path = "/webhooks/events";
@@ -92,7 +90,6 @@ function sampleItem(context: PortalContext, view: View, type: string): Html {
   </details>`;
 }
 
-/** A body from the function that creates real events, for an order that does not exist. */
 function sampleBody(context: PortalContext, storeId: string, type: string): string {
   const now = storeTime(context, storeId);
   const status = STATUSES.find((candidate) => type.endsWith(`.${candidate}`));
@@ -142,7 +139,6 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
   return accept({ title: event.type, main, liveTopic: "writes" });
 }
 
-/** The note for an event without deliveries, with the form that delivers the event, or that adds the first endpoint. */
 function undeliveredNote(context: PortalContext, view: View, event: StoredEvent): Html {
   return context.store.endpoints.of(view.storeId).length === 0
     ? noItems(
@@ -157,7 +153,6 @@ function undeliveredNote(context: PortalContext, view: View, event: StoredEvent)
       );
 }
 
-/** The form that redelivers an event: to all endpoints that subscribe to it, or to one endpoint. */
 function replayEventForm({ store }: PortalContext, view: View, { id }: StoredEvent): Html {
   const options = store.endpoints
     .of(view.storeId)

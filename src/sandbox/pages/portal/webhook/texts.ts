@@ -187,7 +187,6 @@ export const WEBHOOK_TEXTS = {
   ],
   lastSent: ["The newest delivery, as it was sent", "最近一次推送的实际内容"],
   notices: {
-    /** The beginning of the notice of an action, before the result. */
     done: {
       replayed: (at: string) => [`Delivered again at ${at}: `, `已于 ${at} 重新推送：`],
       tested: (at: string) => [`webhook.test was sent at ${at}: `, `已于 ${at} 发送 webhook.test：`],

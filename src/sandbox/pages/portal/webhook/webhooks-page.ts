@@ -19,7 +19,6 @@ import { WEBHOOK_TEXTS } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** The endpoints, and the deliveries with their filters. Refuses invalid filters and positions. */
 export async function webhooksPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const endpointList = await runAsViewer(context, "listEndpoints", { ...view, body: undefined });
   if (!endpointList.ok) return endpointList;
@@ -101,14 +100,12 @@ export function webhookTabs(view: View, currentTab: "deliveries" | "events"): Ht
   </nav>`;
 }
 
-/** The form that immediately sends the waiting deliveries, to one endpoint or to all endpoints. */
 export function retryForm(view: View, endpointId?: string): Html {
   const action = storePath(view, "/webhooks/deliveries/retry");
   const fields = endpointId === undefined ? {} : { endpoint_id: endpointId };
   return actionForm(view, { action, label: WEBHOOK_TEXTS.retry, fields });
 }
 
-/** The form that replays failed deliveries since a time that is fixed when the page is shown. */
 function replayFailedForm(context: PortalContext, view: View): Html {
   const now = storeTime(context, view.storeId);
   const spans = [
