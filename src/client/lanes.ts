@@ -1,4 +1,3 @@
-/** Maps items, at most `laneCount` at a time; the results are in the order of the items. */
 export async function mapInLanes<Item, Result>(
   items: Iterable<Item>,
   laneCount: number,

@@ -5,16 +5,10 @@ import { printable, printableLiteral, redactSecrets } from "../core/text.ts";
 import type { ShellCommand, ShellResult, World } from "../world.ts";
 import { refuseFact } from "../core/refusals.ts";
 
-/** A merchant's command line as typed; nothing is inserted into it. */
 type MerchantCommand = ShellCommand & {
-  /** The ids that the command gets as `CHECKOUT_ORDER_ID` and `CHECKOUT_SESSION_ID`. */
   readonly subject?: { readonly orderId: string; readonly id?: string };
 };
 
-/**
- * Runs a merchant's command; no other function does. The command gets the ids of its checkout, and no token. `not_run`:
- * the command could not be started.
- */
 export async function runMerchantCommand(
   { run }: Pick<World, "run">,
   { subject, env, ...command }: MerchantCommand,
@@ -36,10 +30,8 @@ const NO_TOKENS = {
   CHECKOUT_SANDBOX_ADMIN_TOKEN: undefined,
 } as const;
 
-/** Maximum length of the output quoted with a command, in characters. */
 const MAX_QUOTE_LENGTH = 200;
 
-/** How a command ended, with the beginning and the end of its output as one line. */
 export function commandResult({ ending, exitCode, stdout, stderr }: ShellResult): StepValue {
   const output = removeStackFrames(stderr.trim() === "" ? stdout : stderr)
     .trim()
@@ -52,7 +44,7 @@ export function commandResult({ ending, exitCode, stdout, stderr }: ShellResult)
   return ending === "aborted" ? factOf("killed", quote) : factOf("exited", `${exitCode ?? "none"}`, quote);
 }
 
-/** The output of a crashed program without the stack frames and the version that Node prints after the error. */
+/** Node prints stack frames and its version after the error. */
 function removeStackFrames(output: string): string {
   return output
     .split("\n")
@@ -63,7 +55,7 @@ function removeStackFrames(output: string): string {
 /** Placeholders are replaced in addresses, but never in commands. */
 const PLACEHOLDER_PATTERN = /\{(order_id|session_id)\}/;
 
-/** Parses the merchant's command line. Refuses a placeholder: a shell would execute the text of an id. */
+/** Refuses a placeholder: a shell would execute the text of an id. */
 export function parseCommandLine(text: string): Outcome<string> {
   const [placeholder, name] = PLACEHOLDER_PATTERN.exec(text) ?? [];
   if (placeholder === undefined) return accept(text);

@@ -4,14 +4,12 @@ type PollOptions<Result> = {
   readonly isEnough: (result: Result) => boolean;
   readonly waitMs: number;
   readonly firstPauseMs: number;
-  /** Each pause is 1.5 times as long as the previous one, up to this maximum. Default: all pauses are equal. */
   readonly maxPauseMs?: number;
   readonly signal: AbortSignal;
 };
 
 const PAUSE_GROWTH = 1.5;
 
-/** Polls at least once, until `isEnough` accepts a result, `waitMs` has passed, or the signal aborts. Returns the last result. */
 export async function poll<Result>(
   world: Pick<World, "sleep" | "monotonic">,
   read: () => Promise<Result>,

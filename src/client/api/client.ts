@@ -12,20 +12,15 @@ import type { World } from "../../world.ts";
 import { sendWithRetries, type ApiRequest, type Exchange, type ExchangeOptions } from "./exchange.ts";
 
 export type ServiceTarget = {
-  /** The URL with the version segment, without a trailing slash: `http://127.0.0.1:4242/v1`. */
   readonly baseUrl: string;
-  /** The base URL of a sandbox, whose port can change; undefined while it is stopped: no other server may get the key. */
+  /** A sandbox's port can change. Undefined while it is stopped: no other server may get the key. */
   readonly locate?: () => string | undefined;
   readonly apiKey: string;
-  /** The proxy for requests to the service, with user name and password. Default: none. */
   readonly proxy?: string | undefined;
-  /** The name of the service in managed keys: its base URL, or LOCAL_SANDBOX. */
   readonly service: string;
-  /** The store of the API key, if known; managed keys are derived from it. */
   readonly storeId: string | null;
-  /** The sandbox's instance id, if known (decision 96). Managed keys do not depend on it: a stopped sandbox's is unknown. */
+  /** A stopped sandbox's instance is unknown (decision 96). */
   readonly instance?: string | null;
-  /** Default: the User-Agent of all commands. */
   readonly userAgent?: string;
 };
 
@@ -36,22 +31,19 @@ export type RequestedCreate = Pick<CreateIntent, "isNewAttempt" | "idempotencyKe
   readonly request: CreateRequest;
 };
 
-/** The result of a create, with the key that every later attempt must use. */
+/** Every later attempt must use the entry's key. */
 export type CreateResult =
   | {
       readonly end: "sent";
       readonly entry: JournalEntry;
       readonly exchange: Exchange;
-      /** Whether this run or an earlier one may have created a checkout that this client does not know. */
+      /** This run or an earlier one may have created a checkout that this client does not know. */
       readonly inDoubt: boolean;
-      /** Whether the answer is about a different checkout. */
       readonly isMismatch: boolean;
-      /** Why the final answer could not be written to the journal; the next run asks the service again. */
       readonly journalFailure: string | undefined;
     }
   | ({ readonly end: "not_sent" } & KeyRefusal);
 
-/** Sends a create, with the same key in all attempts; the key is in the journal before the first byte is sent. */
 export async function sendCreate(
   world: ClientWorld,
   target: ServiceTarget,
@@ -72,7 +64,6 @@ export async function sendCreate(
   return { end: "sent", entry, exchange: result, inDoubt, isMismatch, journalFailure };
 }
 
-/** The message of a failure of the journal: a throw would hide the service's answer. */
 function failureOf(work: () => void): string | undefined {
   try {
     work();
@@ -89,7 +80,6 @@ function isAnswerTo({ endpoint, request }: RequestedCreate, checkout: CheckoutWi
   return checkout.amount_minor === request.amount_minor && checkout.currency === request.currency;
 }
 
-/** Retrieves the current state of a session or an order by its id (decision 9). */
 export function sendRetrieve(
   world: ClientWorld,
   target: ServiceTarget,
@@ -115,14 +105,13 @@ export function buildCreateRequest(
   };
 }
 
-/** The parts of a create that determine the journal entry and the derived key. */
 export function journalIntent(target: ServiceTarget, intent: RequestedCreate): CreateIntent {
   const { service, storeId, instance = null } = target;
   const { request, ...intentFields } = intent;
   return { service, storeId, instance, orderId: request.order_id, ...intentFields };
 }
 
-/** The answer that settles the entry. If an attempt may have arrived, only a success or a conclusive refusal settles it. */
+/** If an attempt may have arrived, only a success or a conclusive refusal settles the entry. */
 function settlementOf(result: Exchange): FinalAnswer | undefined {
   if (result.end === "success") {
     return { state: "created", checkoutId: result.response.data.id, code: null, isProven: true };
@@ -134,7 +123,7 @@ function settlementOf(result: Exchange): FinalAnswer | undefined {
   return { state: "refused", checkoutId: null, code, isProven };
 }
 
-/** Whether an answer shows the outcome of an earlier attempt that the service may have received (decision 23). */
+/** The answer shows the outcome of an earlier attempt that the service may have received (decision 23). */
 function isProof(result: Exchange): boolean {
   if (result.end === "refusal") return errorRow(result.error.code)?.provesKeyUnused === true;
   return result.end === "success";

@@ -9,14 +9,12 @@ import { COMMAND_AGENT, parseRetryAfter } from "../../core/network/headers.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 import { MAX_RETRY_AFTER_MS, retryDelayMs, type RetryPolicy } from "./retry.ts";
 
-/** A request to the v1 API, without limits and signal. */
 export type ApiRequest = Pick<OutboundRequest, "method" | "url" | "headers" | "proxy"> & {
   readonly body?: string;
-  /** Called before each attempt; returns undefined while no server may receive the request. Default: always returns `url`. */
+  /** Returns undefined while no server may receive the request. Default: always returns `url`. */
   readonly locate?: () => string | undefined;
 };
 
-/** The end of an exchange that no further attempt would change. */
 type FinalResult =
   | { readonly end: "success"; readonly status: number; readonly response: CheckoutResponse }
   | {
@@ -27,7 +25,6 @@ type FinalResult =
     }
   | { readonly end: "interrupted" };
 
-/** Why an attempt had no final answer: a code of the service, or a failure of the connection. */
 type Failure = {
   readonly code: string;
   readonly status: number | undefined;
@@ -37,7 +34,6 @@ type Failure = {
 
 export type Exchange = {
   readonly attemptCount: number;
-  /** Whether an attempt may have reached the service without a final answer, so that its effect is unknown. */
   readonly isUncertain: boolean;
   readonly headers: Readonly<Record<string, string>>;
 } & (FinalResult | ({ readonly end: "gave_up" } & Failure));
@@ -56,7 +52,6 @@ export type ExchangeOptions = {
 
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
-/** Repeats the same request after a transient failure (decision 56); the key of a create makes the repetition safe. */
 export async function sendWithRetries(
   world: Pick<World, "send" | "sleep" | "random" | "now">,
   request: ApiRequest,
@@ -129,7 +124,6 @@ function classifyResult(result: OutboundResult, now: number): Verdict {
   }
   const { error, request_id: requestId } = outcome.data;
   if (!isTransient(status, error.code)) return { end: "refusal", status, error, requestId };
-  // A rate limiter refuses a request before it has an effect; after other failures, the effect is unknown.
   return retryVerdict({ ...error, isUncertain: status !== 429, status, retryAfterMs });
 }
 

@@ -1,7 +1,6 @@
 export type RetryPolicy = {
-  /** Number of attempts after the first. */
   readonly retries: number;
-  /** Timeout of each attempt in milliseconds, from the start of the connection to the last byte of the answer. */
+  /** In milliseconds, from the start of the connection to the last byte of the answer. */
   readonly timeoutMs: number;
 };
 
@@ -10,10 +9,12 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = { retries: 5, timeoutMs: 10_000
 
 const BASE_DELAY_MS = 200;
 const MAX_DELAY_MS = 5000;
-/** Maximum `Retry-After` to wait for, in milliseconds. If it is longer, the command ends and says when to repeat it. */
+/** If `Retry-After` is longer, the command ends and says when to repeat it. */
 export const MAX_RETRY_AFTER_MS = 60_000;
 
-/** The next delay: exponential from 200 ms to 5 s, its upper half random; at least `retryAfterMs`. `failedAttempts`: from 1. */
+/**
+ * Exponential from 200 ms to 5 s, its upper half random; at least `retryAfterMs`. `failedAttempts`: from 1.
+ */
 export function retryDelayMs(
   failedAttempts: number,
   hints: { random: number; retryAfterMs: number },

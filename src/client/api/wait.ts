@@ -11,7 +11,6 @@ export type WaitGoal = "final" | Status;
 /** `unreachable_goal`: the status is final, but not the expected status. */
 export type WaitResult =
   | { readonly end: "reached" | "unreachable_goal"; readonly response: CheckoutResponse }
-  /** `response` is the last answer; undefined if there was none. */
   | { readonly end: "out_of_time"; readonly response: CheckoutResponse | undefined }
   | { readonly end: "failed"; readonly exchange: Exclude<Exchange, { end: "success" }> };
 
@@ -20,7 +19,6 @@ export const WAIT_TIMEOUT_MS = 60_000;
 const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 2000;
 
-/** Polls a checkout until it has the expected status or can no longer reach it, a retrieve fails, or the time is up. */
 export async function waitForGoal(
   world: ClientWorld & Pick<World, "after" | "monotonic">,
   target: ServiceTarget,

@@ -20,11 +20,8 @@ type CalibrationResult =
   | { readonly end: "not_this_service" | "live" | "refused" | "unavailable"; readonly message: string };
 
 const MAX_RESPONSE_BYTES = 1024 * 1024;
-/** Maximum number of requests for one probe. */
 const MAX_ATTEMPTS = 5;
-/** The pause before each request to a service that limits the rate, in milliseconds. */
 const RATE_LIMIT_PAUSE_MS = { least: 250, most: 2000 };
-/** Maximum time that a run waits in pauses between requests, in milliseconds. */
 const MAX_WAIT_MS = 10 * 60_000;
 
 export type CalibrationWorld = Pick<World, "send" | "sleep" | "now" | "random">;
@@ -32,9 +29,9 @@ export type CalibrationWorld = Pick<World, "send" | "sleep" | "now" | "random">;
 export type ProbeOptions = { readonly timeoutMs: number; readonly signal: AbortSignal };
 
 /**
- * Sends the probes to a service in sequence. Stops after the first unless its answer is a checkout with `livemode`
- * false, and after any answer with `livemode` true. After a 429, a 5xx or a lost answer, a probe is sent again, not
- * before `Retry-After`; after a 429, all further requests are spaced out. Probes without a usable answer are omitted.
+ * Stops after the first probe unless its answer is a checkout with `livemode` false, and after any answer
+ * with `livemode` true. After a 429, a 5xx or a lost answer, a probe is sent again, not before `Retry-After`;
+ * after a 429, all further requests are spaced out.
  */
 export async function calibrate(
   world: CalibrationWorld,
@@ -61,7 +58,7 @@ export async function calibrate(
   return { end: "done", answers, missReasons };
 }
 
-/** The pause between the requests of a run, and the time that is left for pauses; both change during the run. */
+/** `remainingMs`: the time that is left for pauses. Both change during the run. */
 type Pace = { pauseMs: number; remainingMs: number };
 
 export function createPace(): Pace {
@@ -70,7 +67,7 @@ export function createPace(): Pace {
 
 type PacedProbe = ProbeOptions & { readonly pace: Pace; readonly request: ProbeRequest };
 
-/** The last answer to a probe, and why the answer is not final: then a later request can have another answer. */
+/** `missReason`: why the answer is not final; a later request can then have another answer. */
 type SentProbe =
   | { readonly answer: ProbeAnswer; readonly missReason: undefined }
   | { readonly answer: ProbeAnswer | undefined; readonly missReason: string };
@@ -119,7 +116,6 @@ function sentProbeOf(result: OutboundResult, wasResent: boolean): SentProbe {
   return { answer, missReason: status >= 500 ? `the service failed: ${status}${retryText}` : undefined };
 }
 
-/** Removes the replay header of a create that was sent again: the service may have processed the lost attempt. */
 function removeReplayHeader(answer: ProbeAnswer): ProbeAnswer {
   if (answer.wasResent !== true) return answer;
   const { [REPLAY_HEADER]: _header, ...headers } = answer.headers;
@@ -139,13 +135,11 @@ function findStopResult(sentProbe: SentProbe): Exclude<CalibrationResult, { end:
   };
 }
 
-/** The result of a run that ended at an answer with `livemode: true`. */
 export const LIVE_RESULT = {
   end: "live",
   message: "an answer has livemode: true, so nothing more was sent",
 } as const;
 
-/** Whether an answer, of any status, contains `livemode: true` anywhere. */
 export function isLiveAnswer(answer: ProbeAnswer | undefined): boolean {
   // No recursion: another service decides how deeply its answer is nested.
   const remainingValues: unknown[] = [answer?.body];

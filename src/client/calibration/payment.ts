@@ -21,13 +21,10 @@ import {
 import type { CalibrationReceiver } from "./receiver.ts";
 
 const MAX_PAY_MS = 15 * 60_000;
-/** Maximum time from the payment to the last events, the second attempt and the payer's return, in milliseconds. */
 const MAX_AFTER_PAYMENT_MS = 60_000;
 const PAUSE_MS = 500;
-/** Maximum number of retrieves of the order: after new events and the payer's return, and once at the end. */
 export const MAX_RETRIEVES = 4;
 
-/** Waits at most 15 minutes, and at most 1 minute after the order has ended. Retrieves it as `MAX_RETRIEVES` says. */
 export async function awaitPayment(
   world: CalibrationWorld & Pick<World, "monotonic">,
   target: ServiceTarget,
@@ -48,7 +45,6 @@ export async function awaitPayment(
     const request = { method: "GET", path: retrievePath(id) } as const;
     const { answer, missReason } = await sendProbe(world, target, { ...options, pace, request });
     if (missReason === undefined) retrieval = answer;
-    // After an answer with `livemode: true`, nothing more is sent.
     if (isEnded(retrieval) || isLiveAnswer(retrieval)) endedAt ??= world.monotonic();
   };
   const look = async (): Promise<void> => {
@@ -72,7 +68,6 @@ function isEnded(answer: ProbeAnswer | undefined): boolean {
   return status !== undefined && isFinal(status);
 }
 
-/** Whether everything has arrived: a second attempt of the first event, the payment's event, and the payer. */
 function isComplete(receiver: CalibrationReceiver): boolean {
   const deliveries = receiver.deliveries();
   const [firstDelivery] = deliveries;

@@ -5,10 +5,12 @@ import type { HttpRequest, HttpResponse, Service, World } from "../../world.ts";
 
 export type CalibrationReceiver = ReturnType<typeof createCalibrationReceiver>;
 
-/** Maximum number of requests kept for one order, in case a sender never stops. */
 const MAX_DELIVERIES = 100;
 
-/** Answers the order's first event with 503, so that the service sends it again. Keeps no events of other orders. */
+/**
+ * Answers the order's first event with 503, so that the service sends it again. Keeps no events of other
+ * orders.
+ */
 export function createCalibrationReceiver({ now }: Pick<World, "now">, orderId: string) {
   const deliveries: ReceivedRequest[] = [];
   let visit: ReceivedRequest | undefined;
@@ -38,9 +40,7 @@ export function createCalibrationReceiver({ now }: Pick<World, "now">, orderId: 
       answer: (request) => Promise.resolve(answer(request, hosts)),
       refuse: () => plainAnswer(400, "not a valid request"),
     }),
-    /** The received deliveries of the order's events. */
     deliveries: (): readonly ReceivedRequest[] => deliveries,
-    /** The first return of the payer. */
     visit: () => visit,
   };
 }

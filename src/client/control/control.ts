@@ -19,27 +19,25 @@ import { parseJson } from "../../core/json.ts";
 import { errorResponse, type ErrorResponse } from "../../core/checkout/wire-shapes.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 
-/** The address of a sandbox's control API (decision 43), the token for one role, and the caller. */
+/** The token is for one role (decision 43). */
 export type ControlTarget = {
   readonly origin: string;
   readonly token: string;
-  /** The version of the calling program (decision 65). */
   readonly version: string;
-  /** Called with the sandbox's version if it differs; with undefined if the sandbox is too old to report it. */
+  /**
+   * Called if the sandbox's version differs; the argument is undefined if the sandbox is too old to report
+   * it.
+   */
   readonly onOtherVersion?: (sandboxVersion: string | undefined) => void;
-  /** Called with the sandbox's instance id for each answer that contains the id (decision 96). */
   readonly onInstance?: (instance: string) => void;
-  /** Sends the requests. Default: over the network. */
   readonly send?: World["send"];
-  /** The store of the calls. Default: the sandbox's first store. */
   readonly storeId?: string | undefined;
-  /** The lease of the calls, which are refused once it has ended. Default: none. */
+  /** Calls are refused once the lease has ended. Default: none. */
   readonly leaseId?: string;
-  /** Timeout in milliseconds, to which a call's `waitMs` is added. Default: 30 s. */
+  /** In milliseconds; a call's `waitMs` is added. Default: 30 s. */
   readonly timeoutMs?: number | undefined;
 };
 
-/** An answer of the control API, or the reason why there is none. */
 export type ControlResult<Value> =
   | { readonly end: "success"; readonly value: Value }
   | { readonly end: "refusal"; readonly status: number; readonly error: ErrorResponse["error"] }
@@ -53,7 +51,7 @@ export function wrapAnswer<Value>(value: Value): ControlResult<Value> {
 }
 
 const TIMEOUT_MS = 30_000;
-/** Timeout of operations that may take long, in milliseconds: a clock move waits for receivers, and a store may be large. */
+/** A clock move waits for receivers, and a store may be large. */
 const LONG_TIMEOUT_MS = 600_000;
 const LONG_OPERATIONS: ReadonlySet<OperationName> = new Set(["moveClock", "reset", "deleteStore"]);
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
@@ -62,12 +60,10 @@ export type ControlCall<Name extends OperationName> = {
   readonly name: Name;
   readonly id?: string;
   readonly body: RequestOf<Name>;
-  /** Timeout in milliseconds. Default: the target's timeout, or 10 min for operations that may take a long time. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
 };
 
-/** Calls an operation of the control API on a store; throws if the call is refused. */
 export type CallOperation = <Name extends OperationName>(
   call: ControlCall<Name> & { readonly storeId?: string },
 ) => Promise<AnswerOf<Name>>;

@@ -5,11 +5,10 @@ import type { World } from "../../world.ts";
 import type { ControlTarget } from "./control.ts";
 import { parseDescription, type SandboxDescription } from "../../core/sandbox/description.ts";
 
-/** Timeout for the answer of a process on this machine, in milliseconds. */
 const TIMEOUT_MS = 5000;
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
-/** Fetches a sandbox's description without loading the table of all operations, for commands that scripts run often. */
+/** Does not load the table of all operations, for commands that scripts run often. */
 export async function fetchDescription(
   { send }: Pick<World, "send">,
   { origin, token, timeoutMs = TIMEOUT_MS }: Pick<ControlTarget, "origin" | "token" | "timeoutMs">,

@@ -11,14 +11,13 @@ import {
 
 export type HeldLease = AnswerOf<"openLease">;
 
-/** The drill of a lease, the timeout of the lease, and the signal that interrupts its opening. */
 export type LeaseRequest = RequestOf<"openLease"> & { readonly signal?: AbortSignal };
 
 type LeaseWorld = Pick<World, "send" | "after">;
 
 const OPEN_TIMEOUT_MS = 30_000;
 
-/** Runs work under a lease, which also ends with this process (decision 66). If the lease ends earlier, the work has failed. */
+/** The lease also ends with this process (decision 66). If it ends earlier, the work has failed. */
 export async function withLease<Value>(
   world: LeaseWorld,
   target: ControlTarget,
@@ -42,7 +41,7 @@ export async function withLease<Value>(
   return result.end === "success" && endAnswer.end !== "success" ? endAnswer : result;
 }
 
-/** Opens a lease, and returns when it is held; the answer's connection stays open until the lease ends. */
+/** The answer's connection stays open until the lease ends. */
 async function open(
   world: LeaseWorld,
   target: ControlTarget,

@@ -12,7 +12,6 @@ type WaitWorld = Pick<World, "send" | "sleep" | "monotonic">;
 const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1000;
 
-/** Waits for events by long polling; after the timeout the list is empty. */
 export async function waitForEvents(
   world: WaitWorld,
   target: ControlTarget,
@@ -29,7 +28,6 @@ export async function waitForEvents(
   }
 }
 
-/** Polls an event until its deliveries are as expected, or until the timeout; returns the last answer. */
 export async function waitForDeliveries(
   world: WaitWorld,
   target: ControlTarget,

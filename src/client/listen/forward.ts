@@ -9,18 +9,15 @@ import type { HttpRequest, OutboundResult, TlsTrust, World } from "../../world.t
 export type ForwardOptions = {
   readonly targets: TargetPolicy;
   readonly headers: readonly AddedHeader[];
-  /** Timeout for the target's whole answer, in milliseconds. */
   readonly timeoutMs: number;
   readonly tls: TlsTrust | undefined;
 };
 
-/** The answer of a target, or the reason why there is none. */
 export type ForwardResult =
   | {
       readonly kind: "answered";
       readonly url: string;
       readonly status: number;
-      /** The beginning of the answer's body, at most 64 KiB. */
       readonly answer: string;
       readonly facts: AttemptFacts;
       readonly retryAfter: string | undefined;
@@ -33,12 +30,11 @@ export type ForwardResult =
       readonly facts: AttemptFacts;
     };
 
-/** `forbidden`: events may not be sent to the address. */
 type Failure = Extract<OutboundResult, { ok: false }>["failure"] | "forbidden";
 
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-/** Sends the same bytes, signature headers and content type, only to permitted addresses, without redirects or retries. */
+/** Sends only to permitted addresses, without redirects or retries. */
 export async function forwardDelivery(
   world: Pick<World, "send" | "resolve">,
   delivery: { readonly request: HttpRequest; readonly headerNames: HeaderNames; readonly url: string },
@@ -103,7 +99,6 @@ const UNRESOLVED_HOST: UnsentResult = {
   facts: { fault: "no_address" },
 };
 
-/** The headers to forward. A verified delivery has each signed header exactly once. */
 function headersToForward(
   { rawHeaders }: HttpRequest,
   { eventId, timestamp, signature }: HeaderNames,

@@ -18,17 +18,14 @@ import { forwardDelivery, type ForwardResult, type ForwardOptions } from "./forw
 import { createCauseSearch, type CauseSearch } from "./search.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
-/** Signing secrets: active secrets, newest first, and secrets that were rotated out. */
+/** `inForce`: active secrets, newest first. */
 export type ListenerSecrets = {
   readonly inForce: readonly string[];
   readonly retired: readonly string[];
-  /** The time of the sending store; null if it is real time or unknown. */
   readonly storeTime: number | null;
-  /** The names that the sender uses; undefined for the sandbox's own names. */
   readonly dialect?: Dialect | undefined;
 };
 
-/** The attempt of a delivery that is being sent now. */
 export type AttemptInFlight = {
   readonly deliveryId: string;
   readonly eventId: string;
@@ -36,42 +33,35 @@ export type AttemptInFlight = {
   readonly cause: DeliveryEntry["cause"];
 };
 
-/** The time of the next attempt, by the store's clock, and the delay until then; null if the delivery is given up. */
+/** `at`: by the store's clock; null if the delivery is given up. */
 export type NextAttempt = { readonly at: number | null; readonly waitMs: number | null };
 
 export type DeliverySource = {
   readonly secrets: () => Promise<ListenerSecrets>;
-  /** The sandbox's instance id at the last request; null if unknown. */
   readonly instance: () => string | null;
-  /** The attempt that is in flight to this listener with an event; undefined if unknown. */
   readonly attemptOf: (eventId: string) => Promise<AttemptInFlight | undefined>;
-  /** The attempt after an answered attempt; undefined if unknown. */
   readonly nextAttempt: (attempt: AttemptInFlight) => Promise<NextAttempt | undefined>;
 };
 
-/** `not_wanted`: the event's type was not requested. `no_target`: the event is printed but not forwarded. */
 export type ListenerResult =
   | { readonly kind: "not_verified"; readonly causes: readonly Diagnosis[] }
   | { readonly kind: "duplicate" | "not_wanted" | "no_target" }
-  /** `isReplay`: this is a replay of an event that a target accepted before. */
+  /** A target has accepted the event before. */
   | (ForwardResult & { readonly isReplay: boolean });
 
 type Arrival = {
-  /** The time of arrival by the real clock, in milliseconds. */
   readonly at: number;
-  /** The time by the sending store's clock, in milliseconds; null for real time. */
+  /** By the sending store's clock, in milliseconds; null for real time. */
   readonly storeAt: number | null;
   readonly request: HttpRequest;
   readonly claims: Claims;
   readonly isVerified: boolean;
-  /** Why the delivery is not verified, or why the event in a verified delivery is invalid. */
   readonly fault: { readonly code: WebhookCode; readonly message: string } | undefined;
   readonly injectedFault: AppliedFault | undefined;
 };
 
 export type HandledDelivery = Arrival & {
   readonly result: ListenerResult;
-  /** The status returned to the sender. */
   readonly status: number;
   readonly milliseconds: number;
   readonly nextAttempt: NextAttempt | undefined;
@@ -85,34 +75,34 @@ type ListenerOptions = {
   readonly hosts: AllowedHosts;
   readonly paths: readonly string[];
   readonly onHandled: (delivery: HandledDelivery) => void;
-  /** Called with the reason for each request that is not a delivery. */
   readonly onStrayRequest: (reason: string) => void;
   readonly report: (error: unknown) => void;
 };
 
 export type WebhookListener = Readonly<ReturnType<typeof createWebhookListener>>;
 
-/** Maximum number of concurrent deliveries, whose bodies are in memory. */
 const MAX_IN_FLIGHT = 32;
-/** Limits look-ups and reports for requests without a valid signature, because the port may be open to the internet. */
+/**
+ * Limits look-ups and reports for requests without a valid signature, because the port may be open to the
+ * internet.
+ */
 const STRAY_LIMIT = { perSecond: 1, burst: 60 };
 
-/** Maximum size of an unverified body that is parsed for the report, in bytes: events are small. */
 const MAX_UNSIGNED_BODY_BYTES = 64 * 1024;
 const NO_BODY = new Uint8Array();
 
 type Context = ListenerOptions & {
   readonly world: Pick<World, "now" | "monotonic" | "send" | "resolve" | "soon">;
   readonly search: CauseSearch;
-  /** Whether the limit allows a look-up and a report for a request without a valid signature. */
   readonly mayReportStray: () => boolean;
-  /** Runs the deliveries of one event in sequence, so that a retry during the first attempt is recognised as a duplicate. */
   readonly runInTurn: Mutex;
-  /** Tracks work that continues after the answer, and reports its error. */
+  /** The work continues after the answer; its error is reported. */
   readonly trackWork: (work: Promise<void>) => void;
 };
 
-/** Verifies raw bytes, so that unverified requests never reach a target. The sender gets the target's answer. */
+/**
+ * Verifies raw bytes, so that unverified requests never reach a target. The sender gets the target's answer.
+ */
 export function createWebhookListener(world: Context["world"], options: ListenerOptions) {
   const pendingWork = new Set<Promise<void>>();
   let bucket: Bucket | undefined;
@@ -142,7 +132,6 @@ export function createWebhookListener(world: Context["world"], options: Listener
     const [path = ""] = target.split("?");
     const check = checkHost(headerValues(request.rawHeaders, "host"), options.hosts);
     if (!check.ok) return refuse(check.refusal.code === "invalid_request" ? 400 : 403, check.refusal.message);
-    // A request from a page in a browser is not a delivery.
     if (headerValues(request.rawHeaders, "origin").length > 0) return refuse(403, "a browser sent a request");
     if (!options.paths.includes(path))
       return refuse(404, `${method} ${path}: deliveries are accepted at ${options.paths.join(" and ")}`);
@@ -167,7 +156,6 @@ export function createWebhookListener(world: Context["world"], options: Listener
   };
   return {
     service,
-    /** Stops the search for causes, and resolves when all answered requests have been reported. */
     idle: async () => {
       context.search.stop();
       await Promise.all(pendingWork);
@@ -187,7 +175,7 @@ const STRAY_ANSWERS = {
 } as const;
 
 type ReceivedDelivery = Arrival & {
-  /** Time of arrival by the monotonic clock, in milliseconds. */
+  /** By the monotonic clock, in milliseconds. */
   readonly arrivedAt: number;
   readonly headerNames: HeaderNames;
 };
@@ -229,7 +217,7 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
   return eventId === undefined ? work() : context.runInTurn(eventId, work);
 }
 
-/** Answers an unverified request, and then searches for the cause and reports it. */
+/** Answers first, and then searches for the cause. */
 async function refuseUnverified(
   { world, source, search, trackWork, onHandled, mayReportStray }: Context,
   arrival: Omit<ReceivedDelivery, "claims">,
@@ -257,7 +245,6 @@ async function refuseUnverified(
   return response;
 }
 
-/** Forwards a verified delivery, unless it is a duplicate or has no target. */
 async function handle(context: Context, delivery: ReceivedDelivery): Promise<ListenerResult> {
   const { world, source, seen, plan, forwardOptions } = context;
   const target = targetFor(plan, delivery.claims.type ?? "");
@@ -274,7 +261,6 @@ async function handle(context: Context, delivery: ReceivedDelivery): Promise<Lis
   return { ...result, isReplay: isRepeated };
 }
 
-/** Reports a delivery immediately or, if its answer is a failure, after asking the sandbox for the next attempt. */
 async function answerAndReport(
   context: Context,
   receivedDelivery: ReceivedDelivery,
@@ -297,7 +283,6 @@ async function answerAndReport(
   return response;
 }
 
-/** The target's answer; 200 if nothing is forwarded, 502 if the target did not answer, 400 for an unverified delivery. */
 function answerOf(result: ListenerResult): HttpResponse {
   switch (result.kind) {
     case "not_verified":
@@ -330,7 +315,6 @@ function isAccepted(result: ForwardResult): boolean {
   return result.kind === "answered" && result.status < 300;
 }
 
-/** The event id in the signed body, otherwise the id in the header, which is not signed. */
 function eventIdOf({ claims, request, headerNames }: ReceivedDelivery): string | undefined {
   return claims.eventId ?? headerValues(request.rawHeaders, headerNames.eventId)[0];
 }

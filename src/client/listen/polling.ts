@@ -2,20 +2,16 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import type { HttpResponse, Listener, Service, World } from "../../world.ts";
 import type { ListenerRegistration } from "./registration.ts";
 
-/** A Host header that the service accepts although this listener has no port. */
+/** The service accepts this Host, although the listener has no port. */
 const HOST = "127.0.0.1:0";
-/** Pause before a request that failed is made again, in milliseconds. */
 const PAUSE_MS = 1000;
-/** Maximum number of attempts to send an answer; after them, the sandbox has ended the delivery attempt. */
 const MAX_ATTEMPTS = 30;
-/** Maximum size of an answer as JSON, in bytes: a request to the sandbox may have 16 KiB; 4 KiB of the answer are kept. */
 const MAX_ANSWER_BYTES = 12 * 1024;
-/** Maximum length of a `Retry-After`, in characters: an HTTP date has 29. */
 const MAX_RETRY_AFTER_LENGTH = 64;
 
 /**
- * Takes the place of a server: fetches the deliveries of a sandbox that cannot connect to this machine, and returns the
- * service's answers. A request stays in `pendingWork` until its answer has arrived, so that it is handled once.
+ * Fetches deliveries from a sandbox that cannot connect to this machine. A request stays in `pendingWork`
+ * until its answer has arrived, so that it is handled once.
  */
 export function pollDeliveries(
   world: Pick<World, "sleep">,

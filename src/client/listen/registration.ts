@@ -6,18 +6,13 @@ import type { DeliverySource, NextAttempt, ListenerSecrets, AttemptInFlight } fr
 
 export type ConnectionChange =
   | { readonly kind: "unchanged" | "lost" | "back" | "taken_over" }
-  /** The sandbox no longer delivers here; `reason` says why. */
   | { readonly kind: "off"; readonly reason: string }
-  /** The store's token was revoked or has expired. */
   | { readonly kind: "refused"; readonly answer: ControlResult<unknown> };
 
 export type ListenerRegistration = Readonly<ReturnType<typeof createRegistration>>;
 
-/** Timeout of a request in milliseconds: a sandbox that hangs counts as disconnected. */
 const TIMEOUT_MS = 5000;
-/** How long the sandbox holds a check or a fetch while there is nothing to report, in milliseconds. */
 const POLL_MS = 10_000;
-/** Maximum number of reads of an attempt's result, which is recorded shortly after the answer. The pause doubles each time. */
 const MAX_READS = 8;
 const FIRST_PAUSE_MS = 10;
 
@@ -39,11 +34,10 @@ type RegistrationState = RegistrationOptions & {
   instance: string | null;
   secrets: ListenerSecrets;
   state: "connected" | "lost" | "off" | "left";
-  /** Ends the request with which a check waits at the sandbox. */
   readonly leaveController: AbortController;
 };
 
-/** Connects a listener to the sandbox that `locate` finds at each call; its endpoint stays the same at a new address. */
+/** `locate` finds the sandbox at each call; the endpoint stays the same at a new address. */
 export function createRegistration(world: RegistrationState["world"], options: RegistrationOptions) {
   const firstRegistration = Promise.withResolvers<void>();
   const registration: RegistrationState = {
@@ -65,23 +59,19 @@ export function createRegistration(world: RegistrationState["world"], options: R
   };
   return {
     ...source,
-    /** Registers the listener's address and starts deliveries. */
     register: (since?: SinceValue) => register(registration, since),
-    /** Checks whether the sandbox is running and still delivers here; registers again if necessary. */
     check: () => check(registration),
-    /** Replays an event to this listener only. */
     replay: (id: string) =>
       ask(registration, { name: "replayEvent", id, body: { endpointId: registration.endpointId } }),
-    /** Waits for unanswered requests to this listener, except the known requests. */
     fetch: (knownIds: readonly string[], signal: AbortSignal) => {
       const body = { url: options.url, known: knownIds.join(","), waitMs: POLL_MS };
       return ask(registration, { name: "fetchDeliveries", body, timeoutMs: TIMEOUT_MS + POLL_MS, signal });
     },
     answer: (id: string, body: RequestOf<"answerDelivery">) =>
       ask(registration, { name: "answerDelivery", id, body }),
-    /** The store's time; null for real time, undefined if the sandbox does not answer and the store was not in real time. */
+    /** Null for real time, undefined if the sandbox does not answer and the store was not in real time. */
     storeTime: () => fetchStoreTime(registration),
-    /** Pauses deliveries until the next registration, unless another listener has taken over. */
+    /** Deliveries pause until the next registration, unless another listener has taken over. */
     leave: () => leave(registration),
   };
 }
@@ -117,9 +107,8 @@ async function sendRegistration(
   return outcome;
 }
 
-/** The secrets are fetched for each delivery, so that a secret that has just been retired is not accepted. */
+/** Fetched for each delivery, so that a secret that has just been retired is not accepted. */
 async function fetchSecrets(registration: RegistrationState): Promise<ListenerSecrets> {
-  // Waits, because a delivery can arrive before the answer to the registration.
   await registration.firstRegistration.promise;
   await registration.lastRegistration;
   const secretResult = await askForSecrets(registration);
@@ -172,7 +161,7 @@ async function fetchNextAttempt(
 
 async function check(registration: RegistrationState): Promise<ConnectionChange> {
   const { endpointId: id, url, leaveController } = registration;
-  // A running sandbox answers when something changes.
+  // The sandbox answers as soon as something changes.
   const waitMs = registration.state === "connected" ? POLL_MS : 0;
   const answer = await ask(registration, {
     name: "showEndpoint",

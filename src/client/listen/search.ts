@@ -7,14 +7,13 @@ import type { World } from "../../world.ts";
 export type CauseSearch = Readonly<ReturnType<typeof createCauseSearch>>;
 
 const MIB = 1024 * 1024;
-/** The budget for searches, in hashed bytes: several seconds of work after idle time, then a small share of one core. */
+/** In hashed bytes: several seconds of work after idle time, then a small share of one core. */
 const BUDGET: RateLimit = { perSecond: 64 * MIB, burst: 1024 * MIB };
-/** Number of bytes that a search hashes before it yields to other work: a few milliseconds of work. */
+/** A search hashes this much before it yields to other work: a few milliseconds of work. */
 const SLICE_BYTES = MIB;
-/** Maximum number of waiting requests, whose bodies are in memory. */
 const MAX_QUEUED = 16;
 
-/** Creates a search that works between deliveries, within a budget of hashed bytes: anyone can send unsigned requests. */
+/** Works between deliveries, within a budget of hashed bytes: anyone can send unsigned requests. */
 export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = BUDGET) {
   const runInTurn = createMutex();
   let bucket: Bucket | undefined;
@@ -40,7 +39,6 @@ export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = B
     }
   };
   return {
-    /** Why a request is not verified; empty if no cause was found, too many requests wait, or the budget is spent. */
     causesOf: async (request: DiagnoseOptions): Promise<readonly Diagnosis[]> => {
       if (waitingCount >= MAX_QUEUED) return [];
       waitingCount += 1;
@@ -50,7 +48,6 @@ export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = B
         waitingCount -= 1;
       }
     },
-    /** Stops the current search and drops the waiting requests. */
     stop: (): void => {
       isStopped = true;
     },

@@ -1,6 +1,5 @@
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 
-/** Maximum number of events kept in memory if there is no disk or the disk fails; the oldest are dropped first. */
 const MAX_EVENTS = 100_000;
 
 export function createMemorySeenEvents(): SeenEvents {
@@ -22,7 +21,7 @@ export function createMemorySeenEvents(): SeenEvents {
   };
 }
 
-/** A record of seen events that survives disk failures: a forwarded event counts even if it cannot be recorded. */
+/** A forwarded event counts even if it cannot be recorded. */
 export function tolerateStorageFailures(file: SeenEvents, report: (error: unknown) => void): SeenEvents {
   const memoryEvents = createMemorySeenEvents();
   const withFallback = <Value>(work: () => Value, fallback: Value): Value => {
