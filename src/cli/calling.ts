@@ -19,28 +19,21 @@ import type { Output } from "./output/output.ts";
 type CallInput<Options> = {
   readonly context: Context;
   readonly options: Options;
-  /** The argument as typed; empty if there is none. */
   readonly argument: string;
-  /** The argument as typed; undefined if there is none. */
   readonly typedArgument: string | undefined;
-  /** The id that the argument names; empty if the argument is not an id. */
   readonly id: string;
   readonly target: ControlTarget | undefined;
 };
 
-/** A command that calls one operation of the control API: its target, its remedies and its output. */
 type OperationCommand<Name extends OperationName, Options> = {
-  /** The sandbox to call. Default: the sandbox that the command is about. */
   readonly target?: (
     context: Context,
     options: Options,
     argument: string | undefined,
   ) => Promise<ControlTarget>;
-  /** Whether the command uses the folder's state in this process if no sandbox is running. Default: it refuses. */
+  /** Uses the folder's state in this process if no sandbox is running. Default: the command refuses. */
   readonly usesStoppedFolder?: true;
-  /** The kind of id that the argument is. Default: the argument is not an id. */
   readonly idKind?: IdKind;
-  /** The remedy for each refusal. Default: for an unknown id, the command that shows such ids. */
   readonly remedies?: Remedies | ((id: string) => Remedies);
   readonly text: (
     answer: AnswerOf<Name>,
@@ -55,7 +48,6 @@ type JsonBuilder<Name extends OperationName, Options> = (
   input: CallInput<Options>,
 ) => Output;
 
-/** The JSON result, built from the operation's answer. Default: the answer itself, if `Name` is a kind of result. */
 type JsonOption<Name extends OperationName, Options> = Name extends ResultName
   ? { readonly json?: JsonBuilder<Name, Options> }
   : { readonly json: JsonBuilder<Name, Options> };
@@ -70,7 +62,6 @@ type BodyOption<Name extends OperationName, Options> =
     ? { readonly body?: BodyBuilder<Name, Options> }
     : { readonly body: BodyBuilder<Name, Options> };
 
-/** Returns the run function of a command that calls one operation of the control API. */
 export function runnerFor<Name extends OperationName, Options extends CommonOptions = CommonOptions>(
   name: Name,
   {
@@ -101,7 +92,6 @@ export function runnerFor<Name extends OperationName, Options extends CommonOpti
       ? withSandbox(context, (sandbox) => callAt(context, sandbox, call))
       : callSandbox(context, call, target));
     const { printer } = context;
-    // Without `json`, `name` is a kind of result, as `JsonOption` requires.
     const value =
       json === undefined
         ? answerOutput<ResultName>(name as ResultName, answer as AnswerOf<ResultName>)
@@ -110,7 +100,7 @@ export function runnerFor<Name extends OperationName, Options extends CommonOpti
   };
 }
 
-/** A time by the store's clock, in milliseconds. A span counts from the store's time, back to 0 at most, or ahead. */
+/** Returns milliseconds by the store's clock, from which a span counts too. */
 export async function resolveMoment(
   context: Context,
   time: SpanOrMoment,

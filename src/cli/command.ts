@@ -1,6 +1,3 @@
-// To add a command: a file in the folder of its subject (`runnerFor` in cli/calling.ts calls an operation of the
-// control API), a row in cli/program.ts, and an example in test/support/commands.ts. Then update the goldens (`npx
-// vitest run test/cli --update`) and the pages (`npm run docs`).
 import { CommanderError, InvalidArgumentError, Option, type Command } from "commander";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
@@ -27,17 +24,12 @@ export type Context = {
 };
 
 export type CommandSpec<Options> = OptionRules<Options> & {
-  /** Name and arguments in commander's syntax: `get <id>`. */
   readonly name: string;
   readonly summary: string;
-  /** Complete command lines, for the help. */
   readonly examples: readonly string[];
-  /** The exit codes with a specific meaning for this command, for the help. */
   readonly exitCodes?: ExitCodes;
-  /** The values of the first argument, for help and completion; the command itself refuses other values. */
   readonly choices?: readonly string[];
   readonly options?: readonly Option[];
-  /** False if the command has no `--store`, because it is not about one store. */
   readonly usesStore?: false;
   /** True if the words after the first argument belong to another program, as in `checkout exec`. */
   readonly passesThrough?: true;
@@ -45,10 +37,8 @@ export type CommandSpec<Options> = OptionRules<Options> & {
   readonly run: (context: Context, options: Options, ...args: string[]) => Promise<number>;
 };
 
-/** Exit codes and their meanings; `other` stands for all codes that are not listed. */
 export type ExitCodes = Readonly<Partial<Record<ExitCode | "other", string>>>;
 
-/** The parts of a command's help that commander does not keep. */
 type HelpDetails = { readonly examples: readonly string[]; readonly exitCodes?: ExitCodes | undefined };
 
 const HELP_DETAILS = new WeakMap<Command, HelpDetails>();
@@ -57,7 +47,6 @@ export function helpDetailsOf(command: Command): HelpDetails {
   return HELP_DETAILS.get(command) ?? { examples: [] };
 }
 
-/** The context in which commands are registered; `exit` receives their exit code. */
 export type RegistrationContext = Pick<Context, "world" | "version"> & {
   readonly exit: (code: number) => void;
 };
@@ -71,7 +60,6 @@ export function register<Options extends CommonOptions = CommonOptions>(
   registerAction({ ...group, command: group.command.command(spec.name) }, spec);
 }
 
-/** Gives an existing command an action, such as a group that also works without a subcommand. */
 export function registerAction<Options extends CommonOptions>(
   { command, world, version, exit }: Group,
   spec: Omit<CommandSpec<Options>, "name">,
@@ -101,7 +89,6 @@ export function registerAction<Options extends CommonOptions>(
   });
 }
 
-/** Adds to the problem that no sandbox is running: a missing folder, the process that holds it, or the start command. */
 async function explainNoSandbox(context: Context, problem: Problem): Promise<Problem> {
   const { world, around } = context;
   if (problem.code !== "no_sandbox" || problem.next !== START_SANDBOX) return problem;
@@ -116,7 +103,6 @@ async function explainNoSandbox(context: Context, problem: Problem): Promise<Pro
   return { ...problem, message: `${problem.message}; ${holder} serves this folder`, next: RUN_THERE_HINT };
 }
 
-/** The command that serves the state of a folder. */
 export function startCommand(world: Pick<World, "files">, folder: string): string {
   return hostedCommand(world, folder) ?? START_SANDBOX;
 }
@@ -135,7 +121,6 @@ export function exitCodeLines(codes: ExitCodes): string {
     .join("\n");
 }
 
-/** An option with a value. The parser throws the error of `invalidOption` for a wrong value. */
 export function valueOption<Value>(
   flags: string,
   description: string,
@@ -144,13 +129,12 @@ export function valueOption<Value>(
   return withChoices(createOption(flags, description, parse), parse);
 }
 
-/** An option that can be given more than once, each time with one value or several with commas between them. */
+/** The option can be given more than once, each time with one value or several with commas between them. */
 export function listOption(flags: string, description: string, parse: Parser<string>): Option {
   const parseParts = (text: string): string[] => text.split(",").map((part) => parse(part));
   return withChoices(collectingOption(flags, description, parseParts), parse);
 }
 
-/** An option that can be given more than once, each time with one value, which may contain commas. */
 export function repeatedOption<Value>(
   flags: string,
   description: string,
@@ -173,7 +157,6 @@ function collectingOption(
   return option;
 }
 
-/** A parser that accepts only a few words lists them as `choices` (`choiceParser`), for the map and completion. */
 type Parser<Value> = ((text: string) => Value) & { readonly choices?: readonly string[] };
 
 const LIST_OPTIONS = new WeakSet<Option>();
@@ -182,7 +165,6 @@ export function isListOption(option: Option): boolean {
   return LIST_OPTIONS.has(option);
 }
 
-/** Lists the values for completion and the map of commands. The help omits them: the description names them. */
 function withChoices(option: Option, { choices }: { readonly choices?: readonly string[] }): Option {
   if (choices !== undefined) option.argChoices = [...choices];
   return option;
@@ -207,7 +189,6 @@ function createOption<Value>(
 /** commander rethrows this error unchanged. */
 class RefusedValueError extends CommanderError {
   readonly reason: string;
-  /** The refused duration; undefined if the option takes another kind of value. */
   readonly duration?: RefusedDuration;
 
   constructor({ flags, long }: Option, error: InvalidArgumentError) {
@@ -244,7 +225,6 @@ export function toOptionParser<Value>(parse: (text: string) => Outcome<Value>): 
   };
 }
 
-/** A parser of an option's value from a function that returns undefined for a text that the option refuses. */
 export function optionParser<Value>(
   expectedText: string,
   parse: (text: string) => Value | undefined,
@@ -261,12 +241,10 @@ export function switchOption(flags: string, description: string): Option {
   return new Option(flags, description);
 }
 
-/** The error that a parser throws. The name of the option is added to it, and the command ends with a usage error. */
 export function invalidOption(expectedText: string, gotText: string): InvalidArgumentError {
   return new InvalidArgumentError(expectedValueText(expectedText, gotText));
 }
 
-/** `invalidOption` for a duration: the hint repeats a number without a unit with the probable unit. */
 export function invalidDuration(expectedText: string, gotText: string, unit?: string): InvalidArgumentError {
   return new InvalidDurationError(expectedValueText(expectedText, gotText), { text: gotText, unit });
 }
@@ -275,7 +253,7 @@ function expectedValueText(expectedText: string, gotText: string): string {
   return `Expected ${expectedText}; got ${printableLiteral(gotText)}.`;
 }
 
-/** `--store`. Its variable accepts only an id, because a name is known only in one sandbox. */
+/** The variable accepts only an id, because a name is known only in one sandbox. */
 function storeOption(): Option {
   const option = valueOption(
     "--store <id|name>",
@@ -286,7 +264,6 @@ function storeOption(): Option {
 
 const COMMON_OPTIONS = new WeakSet<Option>();
 
-/** Whether every command, or every command about a store, has the option. */
 export function isCommonOption(option: Option): boolean {
   return COMMON_OPTIONS.has(option);
 }
@@ -331,7 +308,6 @@ function applyEnvironment(command: Command, env: World["env"]): void {
   }
 }
 
-/** The value of an option's variable, for a command without that option; undefined if the variable is unset or empty. */
 export function readVariable(option: Option, env: World["env"]): unknown {
   const variable = environmentVariableOf(option);
   const text = variable === undefined ? "" : (env[variable] ?? "");
@@ -342,7 +318,6 @@ export function readVariable(option: Option, env: World["env"]): unknown {
   throw refuseUsage(message, "correct it, or unset it; nothing was sent");
 }
 
-/** Why an option refuses the value of its variable; undefined if it accepts the value. */
 export function variableRefusal(option: Option, text: string): string | undefined {
   const outcome = parseText(option, text);
   return outcome.ok ? undefined : outcome.refusal;

@@ -20,7 +20,6 @@ export async function main(world: World, version = VERSION): Promise<number> {
       await (await import("./sandbox/version-note.ts")).noteSandboxVersion(world, version, dir);
     return EXIT.done;
   }
-  // The completion scripts call this at each Tab; it is not a command for users.
   if (argv[0] === "complete" && argv.includes("--"))
     return (await import("./completion/complete.ts")).printCompletions(world, version);
   const { CommanderError } = await import("commander");
@@ -50,7 +49,6 @@ export async function main(world: World, version = VERSION): Promise<number> {
   }
 }
 
-/** Whether the version note is needed: a run record names another version than this program, or cannot be read. */
 function mayVersionDiffer({ files }: World, recordPath: string, version: string): boolean {
   try {
     const text = files.read(recordPath);
@@ -60,7 +58,6 @@ function mayVersionDiffer({ files }: World, recordPath: string, version: string)
   }
 }
 
-/** Prints `help <topic>`, and every help with `--json`. Returns the exit code; undefined for other command lines. */
 async function printHelp({ world, words, argv }: TypedLine, version: string): Promise<number | undefined> {
   const [group, name, ...tail] = wordsBeforeSeparator(world.argv).filter((word) => !word.startsWith("-"));
   const topic = group === "help" && tail.length === 0 ? findTopic(name) : undefined;
@@ -71,9 +68,7 @@ async function printHelp({ world, words, argv }: TypedLine, version: string): Pr
   return (await import("./help/map.ts")).printCommandMap({ world, version }, words);
 }
 
-/** An option without value, as in `--order-id --json`. A value that begins with a dash is typed `--order-id=--json`. */
 function optionWithoutValue({ words, command, argv }: TypedLine): Option | undefined {
-  // The arguments after the command of `exec` belong to that command.
   if (command.registeredArguments.some(({ variadic }) => variadic)) return undefined;
   const optionNamed = (word: string): Option | undefined =>
     command.options.find(({ long, short }) => word === long || word === short);
@@ -86,7 +81,6 @@ function optionWithoutValue({ words, command, argv }: TypedLine): Option | undef
   return undefined;
 }
 
-/** `--dir` or `--store` as the last word, if no command follows: `arrangeArguments` has left it out. */
 function flagWithoutValue(argv: readonly string[], arrangedWords: readonly string[]): string | undefined {
   const lastWord = wordsBeforeSeparator(argv).at(-1) ?? "";
   const flags = { "--dir": "--dir <folder>", "--store": "--store <id|name>" } as const;
@@ -104,7 +98,6 @@ function bugProblem(error: unknown): Problem {
   };
 }
 
-/** Whether the arguments request JSON; for arguments that could not be parsed. */
 function wantsJson({ argv }: World): boolean {
   return wordsBeforeSeparator(argv).includes("--json");
 }

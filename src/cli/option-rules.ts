@@ -1,13 +1,9 @@
-// The defaults of --timeout and --retries are in client/api/retry.ts, and those of `sandbox start` in
-// core/config/settings.ts. `toSetting` gives an option its variable.
 import type { Command, Option } from "commander";
 import { refuseUsage } from "./problem.ts";
 
-/** Rules for combining the options of a command, which are named as in `Options`. */
 export type OptionRules<Options> = {
-  /** Options that must be given; of a nested list, at least one. */
+  /** At least one option of a nested list must be given. */
   readonly required?: readonly (OptionName<Options> | readonly OptionName<Options>[])[];
-  /** Pairs of options: the first is refused without the second. */
   readonly requires?: readonly OptionPair<Options>[];
   readonly conflicts?: readonly OptionPair<Options>[];
 };
@@ -15,7 +11,6 @@ export type OptionRules<Options> = {
 type OptionName<Options> = keyof Options & string;
 type OptionPair<Options> = readonly [OptionName<Options>, OptionName<Options>];
 
-/** Refuses invalid combinations of options, from flags or environment, before a command runs. */
 export function checkRules<Options>(
   command: Command,
   { required = [], requires = [], conflicts = [] }: OptionRules<Options>,
@@ -50,7 +45,6 @@ function flagOf(command: Command, name: string): string {
   return `--${optionOf(command, name).name()}`;
 }
 
-/** An option as the user gave it: by flag or variable. */
 function optionAsTyped(command: Command, name: string): string {
   const variable =
     command.getOptionValueSource(name) === "env" ? environmentVariableOf(optionOf(command, name)) : undefined;
@@ -62,9 +56,8 @@ const VARIABLES = new WeakMap<Option, string>();
 type VariablePrefix = "CHECKOUT" | "CHECKOUT_SANDBOX" | "CHECKOUT_LISTEN";
 
 /**
- * Turns an option into a setting, with a variable as its default: `--rate-limit` of `CHECKOUT_SANDBOX` is
- * CHECKOUT_SANDBOX_RATE_LIMIT. Options about a single call are not settings. `name` is the setting's name if it differs
- * from the option's.
+ * `--rate-limit` of `CHECKOUT_SANDBOX` has the variable CHECKOUT_SANDBOX_RATE_LIMIT. Options about a single
+ * call are not settings. `name` is the setting's name if it differs from the option's.
  */
 export function toSetting(prefix: VariablePrefix, option: Option, name = option.name()): Option {
   const variable = settingVariable(prefix, name);
@@ -73,18 +66,15 @@ export function toSetting(prefix: VariablePrefix, option: Option, name = option.
   return option;
 }
 
-/** The variable of a setting: for `CHECKOUT` and `base-url` it is CHECKOUT_BASE_URL. */
 export function settingVariable(prefix: VariablePrefix, name: string): string {
   return `${prefix}_${name.toUpperCase().replaceAll("-", "_")}`;
 }
 
-/** The words of a command line that belong to this program, without the words after `--`. */
 export function wordsBeforeSeparator(argv: readonly string[]): readonly string[] {
   const end = argv.indexOf("--");
   return end === -1 ? argv : argv.slice(0, end);
 }
 
-/** Whether an option was given on the command line, not by a variable. */
 export function isTyped({ argv }: { readonly argv: readonly string[] }, name: string): boolean {
   return wordsBeforeSeparator(argv).some((word) => word === `--${name}` || word.startsWith(`--${name}=`));
 }

@@ -17,10 +17,8 @@ import {
 import { partWords } from "../core/fact.ts";
 import { PARTS } from "../core/refusals/parts.ts";
 
-/** Maximum duration in milliseconds: a day, well below the limit of Node's timers (24 days). */
 const MAX_DURATION_MS = 24 * 3_600_000;
 
-/** Parses `500ms`, `10s`, `2m` or `1h`, at most a day, to milliseconds; for timeouts. */
 export function parseDuration(text: string): number {
   const milliseconds = parseDurationText(text);
   if (milliseconds === undefined) throw invalidDuration("a duration such as 500ms, 10s or 2m", text);
@@ -28,23 +26,19 @@ export function parseDuration(text: string): number {
   return milliseconds;
 }
 
-/** Parses `10m` or a moment in ISO 8601; the option decides whether the span counts back or ahead. */
 export const parseSpanOrMoment = optionParser(
   english(PARTS.span_or_moment),
   parseSpanOrMomentText,
   invalidDuration,
 );
 
-/** Where a list of events begins: after an event, or at a time. */
 export type EventStart = SpanOrMoment | { readonly eventId: string };
 
-/** Parses an event_id, `10m` or a moment; undefined for any other text. */
 export function parseEventStart(text: string): EventStart | undefined {
   const eventId = parseUuid(text);
   return eventId === undefined ? parseSpanOrMomentText(text) : { eventId };
 }
 
-/** A parser of durations within bounds, in milliseconds. */
 export function durationParser(minimum: number, maximum: number): (text: string) => number {
   const [, unit] = /^\d+([mhd])$/.exec(durationText(minimum)) ?? [];
   return optionParser(
@@ -57,17 +51,14 @@ export function durationParser(minimum: number, maximum: number): (text: string)
   );
 }
 
-/** Parses a UUID to lower case; undefined if the text is not a UUID. */
 export function parseUuid(text: string): string | undefined {
   return isUuid(text) ? text.toLowerCase() : undefined;
 }
 
-/** Whether a text can be the last 8 characters of an id, as tables show it. */
 export function isShortId(text: string): boolean {
   return /^[0-9a-f]{8}$/i.test(text);
 }
 
-/** Whether a text can be an id or its last 8 characters. */
 export function isAnyId(text: string): boolean {
   return isShortId(text) || isUuid(text);
 }
@@ -79,10 +70,10 @@ export const parseAnyId = optionParser(
 
 export const parseId = optionParser("an id such as 0199a3c4-5d00-7000-8000-000000000001", parseUuid);
 
-/** Parses `5/s` or `off`. The burst is twice the rate, as in the default. */
+/** `5/s` or `off`. The burst is twice the rate, as in the default. */
 export const parseRateLimit = optionParser("a rate such as 5/s, or off", parseRateLimitText);
 
-/** Parses `0s,5s,5m`: the delay before each attempt of a delivery (decision 13). */
+/** `0s,5s,5m`: the delay before each attempt of a delivery (decision 13). */
 export function parseDeliverySchedule(text: string): DeliverySchedule {
   const delays = text.split(",");
   const schedule = parseSchedule(delays);
@@ -105,7 +96,6 @@ export function limitOption(itemsNoun: string, { most, fallback } = { most: 1000
   return valueOption("--limit <n>", description, wholeNumberParser(1, most));
 }
 
-/** The refusal of an amount with decimals names the likely value, in the typed currency (default: EUR). */
 export function amountMinorParser({ argv }: Pick<World, "argv">): (text: string) => number {
   return (text) => {
     const typedCurrency = wordsBeforeSeparator(argv)
@@ -117,12 +107,11 @@ export function amountMinorParser({ argv }: Pick<World, "argv">): (text: string)
   };
 }
 
-/** Parses a currency, which may be typed in lower case; the service accepts only upper case. */
+/** May be typed in lower case; the service accepts only upper case. */
 export function parseCurrency(text: string): string {
   return /^[a-z]{3}$/i.test(text) ? text.toUpperCase() : text;
 }
 
-/** A parser of a few words, which it lists as `choices`. */
 export function choiceParser<Choice extends string>(
   choices: readonly Choice[],
   choicesText = choices.join(" or "),
@@ -131,7 +120,6 @@ export function choiceParser<Choice extends string>(
   return Object.assign(parse, { choices });
 }
 
-/** Parses `HOST` or `HOST:PORT`, as in a Host header. */
 export const parseHost = optionParser("HOST or HOST:PORT", (text) => (isHost(text) ? text : undefined));
 
 export const parseNote = optionParser(`a note of 1 to ${MAX_NOTE_LENGTH} characters`, (text) =>

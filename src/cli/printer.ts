@@ -7,18 +7,15 @@ import { EXIT, type Problem } from "./problem.ts";
 import { wrapText } from "./wrap.ts";
 import { output, type Output } from "./output/output.ts";
 
-/** A field of a text result. Null and the empty text are shown as a dash; an undefined field is left out. */
+/** Null and the empty text are shown as a dash; an undefined field is left out. */
 export type Field = readonly [label: string, value: string | number | null | undefined];
 
-/** Styles of text; without colours, each returns the text unchanged. */
 export type Style = Readonly<
   Record<"bold" | "dim" | "red" | "yellow" | "green" | "cyan", (text: string) => string>
 >;
 
-/** The output of commands: results on stdout, messages on stderr. */
 export type Printer = Readonly<Awaited<ReturnType<typeof createPrinter>>>;
 
-/** A secret in a text result; in the log of a CI job, `hint`, which says where the secret is stored. */
 export function secretText({ isJobLog }: Pick<Printer, "isJobLog">, secret: string, hint: string): string {
   return isJobLog ? `not printed in CI: ${hint}` : secret;
 }
@@ -28,7 +25,6 @@ const MIN_SECRET_LENGTH = 8;
 
 type CommandWorld = Pick<World, "env"> & Partial<Pick<World, "argv">>;
 
-/** Creates the printer of one command line. On stderr, it redacts all texts in the form of a secret. */
 export async function createPrinter(
   world: Pick<World, "stdout" | "stderr" | "env"> & Partial<Pick<World, "argv" | "starter">>,
   { json }: { readonly json: boolean },
@@ -42,31 +38,24 @@ export async function createPrinter(
   const formatHints = (text: string, wrapLine = wrap): string => hintsAsTyped(text, world, wrapLine);
   const writeError = (text: string): void => void world.stderr.write(`${hiddenSecrets.redact(text)}\n`);
   return {
-    /** Styles for a text result; without colours in JSON mode. */
     style,
     width: widthOf(world.stdout) || DEFAULT_WIDTH,
-    /** Wraps a line, with `indent` blanks before each further line; only on a terminal that is wide enough. */
     wrap,
-    /** Prints the final result of a command: one line of JSON, or text. */
     result: async (value: Output, text: () => string | Promise<string>): Promise<number> => {
       writeResult(json ? jsonLine(resultAsTyped(value, world)) : formatHints(await text()));
       return EXIT.done;
     },
-    /** Prints one of several results immediately: one line of JSON, or text. */
     line: (value: Output, text: () => string): void =>
       writeResult(json ? jsonLine(resultAsTyped(value, world)) : formatHints(text())),
-    /** Prints without an added newline, in every mode. On a terminal, escapes control characters except line breaks. */
+    /** Adds no line break. On a terminal, escapes control characters except line breaks. */
     raw: (text: string): number => {
       world.stdout.write(isTerminal(world.stdout) ? escapeInJson(text) : text);
       return EXIT.done;
     },
-    /** Prints a message in addition to the result; silent in JSON mode. */
     info: (text: string): void => {
       if (!json) writeError(formatHints(text, wrapFor(world.stderr)));
     },
-    /** Prints requested details or warnings on stderr, in every mode. */
     trace: writeError,
-    /** Prints requested details or warnings on stderr, each text once. */
     traceOnce: (text: string): void => {
       if (!tracedTexts.has(text)) writeError(text);
       tracedTexts.add(text);
@@ -84,7 +73,7 @@ export async function createPrinter(
       );
     },
     ...hiddenSecrets,
-    /** Whether stdout is the log of a CI job (decision 123): text results then contain no secrets. */
+    /** stdout is the log of a CI job (decision 123): text results then contain no secrets. */
     isJobLog: !isTerminal(world.stdout) && !["", "0", "false"].includes(world.env["CI"] ?? ""),
   };
 }
@@ -99,25 +88,21 @@ function createHiddenSecrets() {
   };
   return {
     redactHidden,
-    /** A text without hidden secrets, without texts in the form of a secret, and without passwords in addresses. */
     redact: (text: string): string => redactSecrets(redactHidden(text)),
-    /** Redacts a secret, unless it is very short, in later results and messages, because a service may echo it. */
     hide: (secret: string): void => {
       if (secret.length >= MIN_SECRET_LENGTH) addSecret(secret);
     },
-    /** Stops redacting a secret in results, because the user asked this command for it. */
     reveal: (secret: string): void => {
       const index = secrets.indexOf(secret);
       if (index >= 0) secrets.splice(index, 1);
     },
-    /** Hides a password, which may be short. */
     hidePassword: (password: string): void => {
       if (password !== "") addSecret(password);
     },
   };
 }
 
-/** The line after a page of a list: the command that prints the next page. `cursor`: its position; null at the end. */
+/** `cursor`: the position of the next page; null at the end. */
 export function nextPageText(
   { world, printer }: { readonly world: CommandWorld; readonly printer: Pick<Printer, "style"> },
   { cursor, searchText = "" }: { readonly cursor: string | null; readonly searchText?: string },
@@ -127,10 +112,8 @@ export function nextPageText(
   return `\n${printer.style.dim(`${searchText}more:\n  ${command}`)}`;
 }
 
-/** The fields of a result that are commands to type next. */
 const COMMAND_FIELDS: ReadonlySet<string> = new Set(["next", "rerun"]);
 
-/** A result whose commands are as the user has to type them. */
 function resultAsTyped(value: Output, world: CommandWorld): unknown {
   const retype = (text: unknown): unknown => (typeof text === "string" ? hintAsTyped(text, world) : text);
   const text = JSON.stringify(value, (name, field: unknown) => {
@@ -140,7 +123,6 @@ function resultAsTyped(value: Output, world: CommandWorld): unknown {
   return JSON.parse(text);
 }
 
-/** A text whose hints, each after an arrow at the beginning of a line, are commands as the user has to type them. */
 function hintsAsTyped(text: string, world: CommandWorld, wrap: Wrap): string {
   return text.replace(HINT_PATTERN, (_all, arrow: string, next: string) =>
     hintLine(arrow, hintAsTyped(next, world), wrap),
@@ -153,12 +135,10 @@ function hintLine(arrow: string, next: string, wrap: Wrap): string {
   return isCommand ? arrow + next : wrap(arrow + next, HINT_INDENT);
 }
 
-/** Indent of a hint's continuation lines, which start after the arrow. */
 const HINT_INDENT = 4;
 
 type Wrap = (line: string, indent: number) => string;
 
-/** Wraps lines that a terminal of known width would break within words. */
 function wrapFor(stream: World["stdout"]): Wrap {
   const width = isTerminal(stream) ? widthOf(stream) : 0;
   return (line, indent) => (width < MIN_WRAP_WIDTH ? line : wrapText(line, { width, indent }));
@@ -166,10 +146,8 @@ function wrapFor(stream: World["stdout"]): Wrap {
 
 const MIN_WRAP_WIDTH = 40;
 
-/** Matches a hint: an arrow, which may be coloured, and its text. */
 const HINT_PATTERN = /^( *(?:\p{Cc}\[\d+m)?→(?:\p{Cc}\[\d+m)? )(.*)$/gmu;
 
-/** Fields, one per line, with aligned values; text from outside is escaped. Labels are this program's own ASCII texts. */
 export function fieldLines(fields: readonly Field[]): string {
   const shownFields = fields.filter(([, value]) => value !== undefined);
   const width = Math.max(...shownFields.map(([label]) => label.length));
@@ -222,20 +200,18 @@ export const PLAIN_STYLE: Style = {
   cyan: unchangedText,
 };
 
-/** The styles of a terminal with 16 colours. Scripts have no colours, and load nothing for them. */
 async function loadColouredStyle(): Promise<Style> {
   const { Chalk } = await import("chalk");
   return new Chalk({ level: 1 });
 }
 
-/** Whether to print colours: on a terminal, unless `hasPlainOutput` or FORCE_COLOR decides otherwise. */
+/** True on a terminal, unless `hasPlainOutput` or FORCE_COLOR decides otherwise. */
 function hasColour(stream: World["stdout"], world: CommandWorld): boolean {
   if (hasPlainOutput(world)) return false;
   const forcedColor = world.env["FORCE_COLOR"];
   return forcedColor ? forcedColor !== "0" : isTerminal(stream);
 }
 
-/** Whether escape codes are disabled: by `--no-color`, by NO_COLOR, or by a dumb terminal without FORCE_COLOR. */
 export function hasPlainOutput({ argv = [], env }: CommandWorld): boolean {
   if (isTyped({ argv }, "no-color") || env["NO_COLOR"]) return true;
   return env["TERM"] === "dumb" && !env["FORCE_COLOR"];
@@ -247,7 +223,6 @@ export function isTerminal(stream: object): boolean {
 
 const DEFAULT_WIDTH = 80;
 
-/** The width of a stream's lines, in columns; 80 without a terminal, 0 if the terminal does not report it. */
 export function widthOf(stream: World["stdout"]): number {
   return "columns" in stream && typeof stream.columns === "number" ? stream.columns : DEFAULT_WIDTH;
 }

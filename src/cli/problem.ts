@@ -1,11 +1,8 @@
-// To refuse a command: throw `Refused` or `refuseUsage`; `register` in cli/command.ts prints the problem. Other layers
-// return refusals as values, which `unwrap` throws. `catchRefusal` returns a thrown refusal as a value to a command that
-// continues.
 import { accept, FileRefused, type Outcome } from "../core/outcome.ts";
 import { causeOfError, StorageUnavailable } from "../store/connection/storage-failure.ts";
 import type { HostFailure } from "../host/failure.ts";
 
-/** The exit codes of this program (decision 57); `exec` also passes on the codes of its command. */
+/** Decision 57; `exec` also passes on the codes of its command. */
 export const EXIT = {
   done: 0,
   failed: 1,
@@ -35,11 +32,9 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export type Problem = {
   readonly exitCode: ExitCode;
-  /** A code from the service's closed list, or one of the command line's own codes. */
   readonly code: string;
   readonly message: string;
   readonly next: string;
-  /** Further facts, for JSON and as lines below the message. */
   readonly details?: Readonly<Record<string, string | number>>;
   readonly differences?: readonly Difference[];
   readonly candidates?: readonly Candidate[];
@@ -47,13 +42,8 @@ export type Problem = {
 
 export type Candidate = { readonly id: string; readonly about: string };
 
-/** A field that differs, with its expected and current values as the user types them. */
 export type Difference = { readonly field: string; readonly expected: string; readonly live: string };
 
-/**
- * Carries a problem: thrown anywhere in a command, and printed by `register` if nothing catches it. Exit 1 unless the
- * problem has another exit code.
- */
 export class Refused extends Error {
   override readonly name = "Refused";
   readonly problem: Problem;
@@ -64,17 +54,16 @@ export class Refused extends Error {
   }
 }
 
-/** A refusal of a command line that cannot run as typed: exit 2. */
+/** The command line cannot run as typed: exit 2. */
 export function refuseUsage(message: string, next: string): Refused {
   return new Refused(usageProblem(message, next));
 }
 
-/** An outcome whose value and refusal can be read without a check: one of the two is undefined. */
+/** Value and refusal can be read without a check: one of the two is undefined. */
 type CaughtOutcome<Value> =
   | { readonly ok: true; readonly value: Value; readonly refusal?: undefined }
   | { readonly ok: false; readonly refusal: Problem; readonly value?: undefined };
 
-/** The outcome of work, for a caller that continues after a refusal. */
 export function catchRefusal<Value>(work: () => Value): CaughtOutcome<Value>;
 export function catchRefusal<Value>(work: Promise<Value>): Promise<CaughtOutcome<Value>>;
 export function catchRefusal<Value>(
@@ -93,7 +82,6 @@ function catchError(error: unknown): CaughtOutcome<never> {
   throw error;
 }
 
-/** The value of an outcome; throws its refusal, which `change` may replace. */
 export function unwrap<Value>(
   outcome: Outcome<Value, Problem | HostFailure>,
   change: (problem: Problem) => Problem = (problem) => problem,
@@ -107,34 +95,27 @@ export function usageProblem(message: string, next: string): Problem {
   return { exitCode: EXIT.usage, code: "usage", message, next };
 }
 
-/** The problem of a missing API key or token: exit 4. */
+/** Exit 4. */
 export function missingCredential(message: string, next: string): Problem {
   return { exitCode: EXIT.credential, code: "credential_missing", message, next };
 }
 
 export const START_SANDBOX = "checkout sandbox start";
 
-/** The beginning of the messages of `noSandboxProblem`. */
 export const NO_SANDBOX = "no sandbox is running here";
 
-/**
- * The problem of a command that needs a running sandbox: exit 7. `reason`: why no other sandbox is used; undefined for
- * a command about the folder's sandbox.
- */
+/** `reason`: why no other sandbox is used; undefined for a command about the folder's sandbox. */
 export function noSandboxProblem(folder: string, reason?: string): Problem {
   const message = `${NO_SANDBOX} (${folder})${reason === undefined ? "" : `, and ${reason}`}`;
   return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: START_SANDBOX };
 }
 
-/** The next step if a process that cannot be seen from here serves the folder. */
 export const RUN_THERE_HINT = "run the command there";
 
-/** Translates a failure to serve a sandbox, or to use its state, into a problem. */
 export function problemOf({ kind, ...failure }: HostFailure): Problem {
   return { exitCode: kind === "usage" ? EXIT.usage : EXIT.failed, ...failure };
 }
 
-/** A file system or database failure that no command expects; undefined for every other error. */
 export function storageProblem(error: unknown): Problem | undefined {
   if (error instanceof FileRefused) {
     const next = "replace it with a regular file, or move it away";
@@ -148,7 +129,6 @@ export function storageProblem(error: unknown): Problem | undefined {
   return { exitCode: EXIT.failed, code: failure.code, message, next: failure.next };
 }
 
-/** The problem of a command interrupted by Ctrl-C; `messageEnd` follows the word "interrupted". */
 export function interruptedProblem(messageEnd = ""): Problem {
   const message = `interrupted${messageEnd}`;
   return { exitCode: EXIT.interrupted, code: "interrupted", message, next: "run the command again" };

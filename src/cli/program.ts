@@ -1,5 +1,3 @@
-// To add a command: see cli/command.ts. Calls to the sandbox: cli/calling.ts; the service: cli/target/resolve.ts;
-// suggestions for mistyped commands: cli/hints/.
 import { Command } from "commander";
 import { ITEM_COUNT_WORD } from "../core/readiness/names.ts";
 import { LOCATION_OPTIONS, SWITCHES } from "./hints/again.ts";
@@ -32,7 +30,6 @@ from an option.`;
 
 const TOPIC_WIDTH = 11;
 
-/** Below this width, in columns, commander does not wrap. */
 const MIN_WIDTH_TO_WRAP = 20;
 
 function topicLines(): string {
@@ -56,13 +53,11 @@ type Registrar = (group: Group) => void;
 
 type Loader<Loaded> = (registry: RegistrationContext) => Promise<Loaded>;
 
-/** A group of commands, such as `checkout orders …`, or a command without a group. */
 type Entry = { readonly summary: string } & (
   | { readonly group: Loader<readonly Registrar[]> }
   | { readonly command: Loader<Registrar> }
 );
 
-/** Loads the typed command of a group; if none is typed, all commands of the group, for its help. */
 function typedOf(loaders: Readonly<Record<string, () => Promise<Registrar>>>): Loader<readonly Registrar[]> {
   return ({ world }) => {
     const words = wordsBeforeSeparator(world.argv);
@@ -73,8 +68,8 @@ function typedOf(loaders: Readonly<Record<string, () => Promise<Registrar>>>): L
 }
 
 /**
- * The groups and commands below the headings of the help. Only the typed group or command is loaded; of the groups that
- * scripts often use, only the typed subcommand, because startup must be fast.
+ * Only the typed group or command is loaded; of the groups that scripts often use, only the typed subcommand,
+ * because startup must be fast.
  */
 const ENTRIES: Readonly<Record<(typeof HEADINGS)[number][0], Readonly<Record<string, Entry>>>> = {
   run: {
@@ -282,7 +277,6 @@ const ENTRIES: Readonly<Record<(typeof HEADINGS)[number][0], Readonly<Record<str
   },
 };
 
-/** The whole command tree; only the typed groups contain their commands. */
 export async function createProgram(registry: RegistrationContext): Promise<Command> {
   const { version, world } = registry;
   const { argv, stdout, stderr } = world;
@@ -292,7 +286,6 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
     .exitOverride()
     // Options after a command belong to that command, even if a parent command has an option of the same name.
     .enablePositionalOptions()
-    // The description of an option names its choices.
     .configureHelp({ minWidthToWrap: MIN_WIDTH_TO_WRAP, optionDescription: ({ description }) => description })
     .configureOutput({
       writeOut: (text) => stdout.write(text),
@@ -300,7 +293,6 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
       writeErr: (text) => void (isTyped(world, "json") || stderr.write(text)),
       getOutHelpWidth: () => widthOf(stdout),
       getErrHelpWidth: () => widthOf(stderr),
-      // cli/main.ts catches the error and prints it.
       outputError: () => undefined,
     })
     .addHelpText("after", helpAfterCommands);
@@ -309,7 +301,6 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
     program.commandsGroup(heading);
     for (const [name, entry] of Object.entries(ENTRIES[key])) {
       const isTypedName = words.has(name);
-      // A typed command without a group registers itself.
       const command =
         isTypedName && "command" in entry ? program : program.command(name).description(entry.summary);
       if (!isTypedName) continue;
@@ -321,7 +312,9 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
   return program;
 }
 
-/** Moves common options after the words of the command. `help` before or between these words becomes `--help`. */
+/**
+ * Common options go after the words of the command. `help` before or between these words becomes `--help`.
+ */
 function arrangeArguments(program: Command, argv: readonly string[]): readonly string[] {
   const [words, commonWords]: [string[], string[]] = [[], []];
   let group = program;
@@ -339,32 +332,26 @@ function arrangeArguments(program: Command, argv: readonly string[]): readonly s
   }
   const restWords = argv.slice(at);
   const isUnknown = group.commands.length > 0 && restWords[0]?.startsWith("-") === false;
-  // An unknown word is an error, even with `help`.
   if (isUnknown) return [...words, ...restWords.filter((word) => !HELP_FLAGS.has(word))];
-  // `orders create help` asks for help, because `create` takes no argument.
   if (restWords[0] === "help" && group.registeredArguments.length === 0) isHelp = true;
   const hasCommonOptions = group.options.some(({ long }) => long === "--json");
   return [...words, ...(isHelp ? ["--help"] : []), ...(hasCommonOptions ? commonWords : []), ...restWords];
 }
 
 const HELP_FLAGS: ReadonlySet<string> = new Set(["help", "--help", "-h"]);
-/** Options of every command, or of every command about a store, and the number of words that each takes. */
 const COMMON_LENGTHS: ReadonlyMap<string, number> = new Map([
   ...LOCATION_OPTIONS,
   ...[...SWITCHES].map((name) => [name, 1] as const),
 ]);
 
-/** A command line, the program's commands, and the typed words that name a command. */
 export type TypedLine = Pick<RegistrationContext, "world"> & {
   readonly program: Command;
-  /** The words in commander's order. */
   readonly argv: readonly string[];
-  /** The typed groups and command, up to the first unknown word, so that a hint never repeats a typing error. */
+  /** Ends before the first unknown word, so that a hint never repeats a typing error. */
   readonly words: readonly string[];
   readonly command: Command;
 };
 
-/** The command line of a world. Runs nothing. */
 export async function readTypedLine(registry: RegistrationContext): Promise<TypedLine> {
   const program = await createProgram(registry);
   const argv = arrangeArguments(program, registry.world.argv);
@@ -379,12 +366,10 @@ export async function readTypedLine(registry: RegistrationContext): Promise<Type
   return { world: registry.world, program, argv, words, command };
 }
 
-/** The names of the groups and of the commands without a group, in the order of the help. */
 export function topLevelNames(): readonly string[] {
   return Object.values(ENTRIES).flatMap((entries) => Object.keys(entries));
 }
 
-/** The words of every group and command. Loads each group alone, as `listKnownVariables` does. */
 export async function commandPaths(registry: RegistrationContext): Promise<readonly (readonly string[])[]> {
   const paths: (readonly string[])[] = [];
   for (const name of topLevelNames()) {
@@ -399,7 +384,6 @@ function nestedPaths(command: Command, path: readonly string[]): readonly (reado
   return [path, ...command.commands.flatMap((child) => nestedPaths(child, [...path, child.name()]))];
 }
 
-/** Loads each group alone, because the typed words decide which commands a group has. */
 export async function listKnownVariables(registry: RegistrationContext): Promise<KnownVariables> {
   const { OTHER_VARIABLES, nestedVariables } = await import("./variables.ts");
   const knownVariables = new Map<string, (text: string) => string | undefined>(

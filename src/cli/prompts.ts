@@ -18,14 +18,12 @@ export function buildCreateBody(fields: CreateFields): Readonly<Record<string, u
   return Object.fromEntries(givenFields.filter(([name, value]) => names.has(name) && value !== undefined));
 }
 
-/** Asks for the missing fields of a create, after checking the given fields. Prompts on stderr, not on stdout. */
 export async function promptForMissingFields(world: World, fields: CreateFields): Promise<CreateFields> {
   const fault = firstFault(fields);
   if (fault !== undefined) throw refuseUsage(fault, "correct it; nothing was sent");
   return runUnlessInterrupted(world, (questions) => askFields(questions, fields), "; nothing was sent");
 }
 
-/** Asks for a confirmation; refuses if the answer is no. `messageEnd` is the end of the refusal's message. */
 export async function confirm(
   world: World,
   message: string,
@@ -43,7 +41,6 @@ export type Questions = {
 
 type TextQuestion = {
   readonly message: string;
-  /** Returns true, or the reason why the answer is invalid. */
   readonly validate: (answer: string) => true | string;
   readonly suggestion?: string;
 };
@@ -65,7 +62,6 @@ export async function runUnlessInterrupted<Answer>(
   }
 }
 
-/** The name of inquirer's error after Ctrl-C. */
 const INTERRUPT_ERROR_NAME = "ExitPromptError";
 
 async function createInquirerQuestions(world: World): Promise<Questions> {

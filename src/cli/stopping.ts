@@ -2,7 +2,6 @@ import type { ServedSandbox } from "../host/hosting.ts";
 import { problemOf, Refused } from "./problem.ts";
 import type { World } from "../world.ts";
 
-/** A controller that aborts if the command is stopped during the enclosing block: `using stop = abortOnStop(…)`. */
 export function abortOnStop({ onStop }: Pick<World, "onStop">): AbortController & Disposable {
   const controller = new AbortController();
   const unsubscribe = onStop(() => controller.abort());
@@ -16,7 +15,7 @@ export function awaitAbort(signal: AbortSignal): Promise<"stopped"> {
   });
 }
 
-/** Resolves when a sandbox must end; throws if its database was deleted, after which it can serve nothing. */
+/** Throws if the sandbox's database was deleted, after which it can serve nothing. */
 export async function awaitStop(
   { stopRequest, stateLoss }: Pick<ServedSandbox, "stopRequest" | "stateLoss">,
   stopPromise: Promise<unknown>,

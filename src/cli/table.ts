@@ -1,30 +1,25 @@
 import { printable, displayText } from "../core/text.ts";
 import type { Printer, Style } from "./printer.ts";
 
-/** Text in which each character is one column wide: ASCII, and the marks of this program. */
+/** Each character is one column wide: ASCII, and the marks of this program. */
 const PLAIN_TEXT = /^[ -~–→…]*$/;
 const GAP = "  ";
-/** The width of a table if the terminal's width is not known. */
 const DEFAULT_WIDTH = 80;
 const MIN_CUT_WIDTH = 8;
-/** Minimum width of a column in `cut`, as long as another column can be omitted. */
 const MIN_FIRST_CUT_WIDTH = 16;
 
-/** Options for fitting a table to a width; `--json` also has the omitted columns. */
 type FitOptions = {
-  /** The width of a line in columns; 0 if it is unknown. */
   readonly width: number;
-  /** Columns that are cut, down to `MIN_FIRST_CUT_WIDTH`, before a column is omitted. */
+  /** These columns are cut, down to `MIN_FIRST_CUT_WIDTH`, before a column is omitted. */
   readonly cut?: readonly string[];
-  /** Columns that are omitted one after the other until the others fit. If they never fit, the widest ones are cut. */
+  /** Omitted one after the other until the other columns fit. If they never fit, the widest ones are cut. */
   readonly drop?: readonly string[];
-  /** Columns that are cut in the middle: addresses, which differ at both ends. */
+  /** Cut in the middle: addresses differ at both ends. */
   readonly middle?: readonly string[];
-  /** The colours of states. Default: none. */
   readonly style?: Style | undefined;
-  /** Columns that are cut last, because commands take their values. */
+  /** Cut last, because commands take the values of these columns. */
   readonly keep?: readonly string[];
-  /** Whether long cells are wrapped instead of cut; for sentences. */
+  /** Long cells are wrapped instead of cut; for sentences. */
   readonly wrap?: true;
 };
 
@@ -35,19 +30,17 @@ type Cell = string | number | null;
 type Cells = readonly Cell[];
 type WidthOf = (text: string) => number;
 
-/** Rows in columns, with a header. Text from outside is escaped; emoji and combining marks do not shift a column. */
+/** Text from outside is escaped; emoji and combining marks do not shift a column. */
 export async function table(header: Row, rows: readonly Cells[], fitOptions: FitOptions): Promise<string> {
   return (await tableRows(header, rows, fitOptions)).join("\n");
 }
 
-/** A column: its name, the cell of an item, and, unless the column is always shown, whether an item needs it. */
 export type Column<Item> = readonly [
   name: string,
   cellOf: (item: Item) => Cell,
   isNeeded?: (item: Item) => boolean,
 ];
 
-/** A table with a row for each item, without the columns that no item needs. */
 export function tableOf<Item>(
   columns: readonly Column<Item>[],
   items: readonly Item[],
@@ -61,7 +54,7 @@ export function tableOf<Item>(
   );
 }
 
-/** A table as one text for the header and one for each row; a row with wrapped cells has several lines. */
+/** Returns one text for the header and one for each row; a row with wrapped cells has several lines. */
 export async function tableRows(
   header: Row,
   rows: readonly Cells[],
@@ -98,7 +91,6 @@ export async function tableRows(
 
 const STATE_COLUMN_PATTERN = /^(STATE|STATUS|RESULT|ACTIVE|APPROVED)$/;
 
-/** The colours of states, by the beginning of the state: good, failing, waiting or refused, ended. */
 const COLOURS: readonly (readonly [colour: keyof Style, pattern: RegExp])[] = [
   ["green", /^(2\d\d\b|succeeded|enabled|yes)/],
   [
@@ -148,7 +140,6 @@ function fitRows(
   });
 }
 
-/** A text in lines of at most `width` columns, broken between words if possible. */
 function wrapTo(text: string, width: number, widthOf: WidthOf): readonly string[] {
   const lines: string[] = [];
   let line = "";
@@ -171,7 +162,10 @@ function breakWord(word: string, width: number, widthOf: WidthOf): readonly stri
   return pieces;
 }
 
-/** Narrows the columns in `cut` first, then the widest of the columns outside `keep`, and columns in `keep` last. */
+/**
+ * Columns in `cut` get narrower first, then the widest of the columns outside `keep`, and columns in `keep`
+ * last.
+ */
 function fitWidths(
   tableWidth: number,
   widths: readonly number[],
@@ -204,7 +198,6 @@ function cutTo(text: string, width: number, widthOf: WidthOf): string {
   return `${characters.join("")}…`;
 }
 
-/** The two ends of a text, cut to `width` columns, with a mark at the cut. */
 function cutMiddle(text: string, width: number, widthOf: WidthOf): string {
   if (widthOf(text) <= width) return text;
   const characters = Array.from(text);

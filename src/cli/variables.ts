@@ -1,13 +1,11 @@
-// A variable without an option is added here with its meaning. A test compares this table with the code.
 import type { Command } from "commander";
 import { variableRefusal } from "./command.ts";
 import { environmentVariableOf } from "./option-rules.ts";
 import { SECRET_VARIABLES } from "../host/given-secrets.ts";
 
-/** Each variable has a function that returns why a value is invalid, or undefined if it is valid. */
+/** The function returns why a value is invalid, or undefined if it is valid. */
 export type KnownVariables = ReadonlyMap<string, (text: string) => string | undefined>;
 
-/** Variables that a command sets for the programs that it starts, and their meaning. */
 export const PROGRAM_VARIABLES: ReadonlyMap<string, string> = new Map([
   ["CHECKOUT_ORDER_ID", "set by a drill or explore for its command: the order_id to create or to show"],
   ["CHECKOUT_SESSION_ID", "set by a drill or explore for its command: the id of the checkout to show"],
@@ -16,7 +14,6 @@ export const PROGRAM_VARIABLES: ReadonlyMap<string, string> = new Map([
   ["CHECKOUT_DETACHED_LOG", "set for a detached sandbox: its log file"],
 ]);
 
-/** Secrets, which are never options, and variables that this program sets for processes it starts. */
 export const OTHER_VARIABLES: ReadonlyMap<string, string> = new Map([
   ["CHECKOUT_API_KEY", "the API key of the client (default: `.checkout/credentials.json`); it has no option"],
   ["CHECKOUT_SIGNING_SECRET", "the signing secret to verify webhooks with"],

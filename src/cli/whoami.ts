@@ -26,7 +26,6 @@ export function registerWhoami(group: Group): void {
   });
 }
 
-/** The role, the store and the expiry of a store's token, which only the token's sandbox knows. */
 async function readTokenRights(context: Context): Promise<Record<string, ValueWithSource<string | null>>> {
   const source = TOKEN_VARIABLES.control;
   const target = findSandbox(context);
@@ -39,7 +38,7 @@ async function readTokenRights(context: Context): Promise<Record<string, ValueWi
   };
 }
 
-/** The dialect of the running sandbox's store; undefined if it has none, or if `baseUrl` is another service. */
+/** Undefined if the store has none, or if `baseUrl` is another service. */
 async function readDialect(context: Context, baseUrl: string): Promise<ValueWithSource<string> | undefined> {
   const target = await findTarget(context);
   if (target === undefined || new URL(baseUrl).origin !== target.origin) return undefined;
@@ -47,7 +46,6 @@ async function readDialect(context: Context, baseUrl: string): Promise<ValueWith
   return dialect && { value: differencesText(dialect), source: "the store, since it was created" };
 }
 
-/** Shows every setting with its source; the dialect and the rights of a store's token come from the sandbox. */
 async function runWhoami(context: Context): Promise<number> {
   const { world, printer } = context;
   const target = resolveTarget(await atNamedTarget(context));

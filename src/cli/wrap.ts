@@ -1,17 +1,15 @@
 import { stripVTControlCharacters } from "node:util";
 
-/** Characters that are two columns wide on a terminal. */
 const WIDE_CHARACTERS =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}]/gu;
 
-/** Wraps a text; further lines begin with `indent` blanks. A word longer than a line is not cut: users copy links. */
+/** Further lines begin with `indent` blanks. A word longer than a line is not cut: users copy links. */
 export function wrapText(
   text: string,
   { width, indent = 0 }: { readonly width: number; readonly indent?: number },
 ): string {
   const lines: string[] = [];
   let line = "";
-  // The group in the pattern makes every second piece a gap.
   for (const [index, piece] of text.split(/(?<=\S)( +)(?=\S)/).entries()) {
     const isGap = index % 2 === 1;
     if (isGap) {

@@ -79,7 +79,6 @@ export function registerCalibrate(group: Group): void {
   });
 }
 
-/** The exit code and the error code of each early end of a calibration. */
 const PROBLEM_OF_END = {
   live: { exitCode: EXIT.failed, code: "live_service" },
   not_this_service: { exitCode: EXIT.failed, code: "not_this_service" },
@@ -136,7 +135,6 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   return finalResult.missReasons.size > 0 ? EXIT.unreachable : EXIT.done;
 }
 
-/** Lists the parts of the dialect that no such run can show; they keep the sandbox's names. */
 function unobservedNamesText(isPaid: boolean): string {
   const codes = ERROR_CODES.filter((code) => !PROVOKED_CODES.includes(code));
   const events = isPaid
@@ -145,7 +143,7 @@ function unobservedNamesText(isPaid: boolean): string {
   return `the dialect has the sandbox's names for ${[events, ...codes].join(", ")}`;
 }
 
-/** Writes and removes a file of a record's maximum size before any request, so that no full disk loses the answers. */
+/** Writes a file of a record's maximum size before any request, so that no full disk loses the answers. */
 function requireWritable({ world }: Context, path: string, runId: string): void {
   const kind = world.files.stat(path)?.kind;
   if (kind !== undefined && kind !== "file")
@@ -180,7 +178,7 @@ async function compare(
   return gaps.length > 0 ? EXIT.unreachable : EXIT.done;
 }
 
-/** Refuses a command that names no service: the sandbox would be compared with itself. */
+/** The sandbox would be compared with itself. */
 function refuseOwnSandbox({ around }: Context): void {
   if (around.options.target !== undefined || around.address() !== undefined) return;
   throw refuseUsage(
@@ -189,7 +187,6 @@ function refuseOwnSandbox({ around }: Context): void {
   );
 }
 
-/** Refuses an address at which others on the network could read the key. */
 function refusePlainHttp(baseUrl: string | undefined): void {
   if (baseUrl === undefined) return;
   const { protocol, hostname } = new URL(baseUrl);
@@ -239,7 +236,6 @@ function readRecord({ world }: Context, path: string): Calibration {
   );
 }
 
-/** The report as text: contradicted assumptions first, then confirmed ones, then the others with their reasons. */
 function reportText(assumptions: readonly CalibratedAssumption[]): string {
   const filterByVerdict = (verdict: CalibratedAssumption["verdict"]): readonly CalibratedAssumption[] =>
     assumptions.filter((row) => row.verdict === verdict);

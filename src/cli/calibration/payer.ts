@@ -26,7 +26,7 @@ export type PayerOptions = CommonOptions & {
   readonly secretFile?: string;
 };
 
-/** A fixed port, because its address is registered with the service. */
+/** The port is fixed, because the address is registered with the service. */
 const DEFAULT_PORT = 4300;
 const IDLE_TIMEOUT_MS = 30_000;
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -55,7 +55,6 @@ export function payerOptions(): Option[] {
 
 export type PaymentReceiver = Awaited<ReturnType<typeof openPaymentReceiver>>;
 
-/** Opens a receiver of the payment's events; it is closed at the end of the enclosing block. */
 export async function openPaymentReceiver(context: Context, options: PayerOptions, runId: string) {
   const { world, printer } = context;
   const { port: requestedPort = DEFAULT_PORT, allowHost: addedHosts = [] } = options;
@@ -74,7 +73,6 @@ export async function openPaymentReceiver(context: Context, options: PayerOption
   const instructions = instructionsFor(`http://${LOOPBACK_NAMES[0]}:${port}`, secrets.length > 0);
   return {
     instructions,
-    /** Asks the user to pay, and waits for the payment. */
     observe: async (
       target: ServiceTarget,
       answers: ProbeAnswers,

@@ -15,7 +15,6 @@ type CompletionShell = keyof typeof COMPLETION_SCRIPTS;
 
 const SHELLS = Object.keys(COMPLETION_SCRIPTS) as CompletionShell[];
 
-/** The path of each script, below the folder that `variable` names or `fallback` in the home folder, and the next step. */
 const SCRIPT_LOCATIONS = {
   bash: {
     variable: "XDG_DATA_HOME",
@@ -45,7 +44,6 @@ const SCRIPT_LOCATIONS = {
   },
 };
 
-/** Matches the first comment of each script: other files are neither replaced nor removed. */
 const OWN_SCRIPT = /^(?:#compdef checkout\n)?# (?:bash|zsh|fish|PowerShell) completion for checkout\./;
 
 export function registerCompletion(group: Group): void {
@@ -146,12 +144,10 @@ function scriptPath({ env }: World, shell: CompletionShell): string {
   throw new Refused({ code: "no_home", message, next: manualStep(shell) });
 }
 
-/** The next step if the script cannot be written to the home folder. */
 function manualStep(shell: CompletionShell): string {
   return `name a folder that you can write in ${SCRIPT_LOCATIONS[shell].variable}, or save what this prints: checkout completion ${shell}`;
 }
 
-/** Refuses a file that another program or the user wrote. */
 function refuseForeignFile({ files }: World, path: string): void {
   const text = files.exists(path) ? files.read(path) : undefined;
   if (text === undefined || OWN_SCRIPT.test(text)) return;

@@ -48,7 +48,6 @@ async function findCompletions(
   { world, version }: { readonly world: World; readonly version: string },
   { earlierWords, prefix }: CompletionLine,
 ): Promise<CompletionAnswer> {
-  // The words after -- belong to another program.
   if (earlierWords.includes("--")) return { candidates: [], mayBeFile: true };
   const isHelp = earlierWords[0] === "help";
   const line = { earlierWords: isHelp ? earlierWords.slice(1) : earlierWords, prefix };
@@ -111,7 +110,6 @@ async function valuesOf(
   return sandboxValues(context, kind, prefix);
 }
 
-/** The place of the last word in the command tree, or the commands or options that the word can become. */
 function findPlace(
   program: Command,
   { earlierWords, prefix }: CompletionLine,
@@ -134,7 +132,6 @@ function findPlace(
         isList: false,
         isArgument: true,
       };
-  // An unknown command has no candidates.
   if (argumentCount > 0 && command.commands.length > 0 && argument === undefined) return { candidates: [] };
   const children = argumentCount > 0 ? [] : command.commands;
   if (prefix.startsWith("-") || (prefix === "" && place === undefined && children.length === 0))
@@ -146,9 +143,7 @@ function findPlace(
 function findPosition(program: Command, earlierWords: readonly string[]) {
   const words: string[] = [];
   let command = program;
-  /** The number of words that are arguments of the command, or unknown commands. */
   let argumentCount = 0;
-  /** The option whose value comes next. */
   let option: Option | undefined;
   for (const word of earlierWords) {
     if (option !== undefined) {
@@ -172,7 +167,6 @@ function findPosition(program: Command, earlierWords: readonly string[]) {
   return { command, words, argumentCount, option };
 }
 
-/** Options with a value that may precede the words of a command; they may be missing in the loaded commands. */
 const LEADING_OPTIONS = { options: [new Option("--dir <folder>"), new Option("--store <id|name>")] } as const;
 
 function findOption({ options }: Pick<Command, "options">, flag: string): Option | undefined {
@@ -203,7 +197,6 @@ function placeOfOption(option: Option): Place {
   };
 }
 
-/** Placeholders of values that are files, or words of another program. */
 const FILE_PLACEHOLDERS = new Set(["file", "folder", "profile|file", "command", "arguments"]);
 
 const ANY_FILE: Place = { mayBeFile: true, isList: false, isArgument: true };

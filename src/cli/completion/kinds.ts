@@ -1,10 +1,7 @@
-// The arguments and options that take values of the running sandbox. The values: cli/completion/values.ts, which is
-// loaded only for such an argument or option.
 import type { Option } from "commander";
 
 export type Completion = { readonly value: string; readonly description: string };
 
-/** A kind of value in the sandbox that users type. They copy other ids from a list. */
 export type ValueKind = "checkout" | "orderId" | "endpoint" | "fault" | "store" | "snapshot";
 
 const ARGUMENT_KINDS: ReadonlyMap<string, ValueKind> = new Map([

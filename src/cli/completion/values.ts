@@ -1,4 +1,3 @@
-// The values of the running sandbox that completion offers. To add a kind: a case here, and cli/completion/kinds.ts.
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Context } from "../command.ts";
 import { catchRefusal } from "../problem.ts";
@@ -7,12 +6,10 @@ import { findSandbox, resolveStore } from "../target/control.ts";
 import { listNewest } from "../target/ids.ts";
 import type { Completion, ValueKind } from "./kinds.ts";
 
-/** Maximum time for which a Tab waits for the sandbox, in milliseconds. */
 const TIMEOUT_MS = 1000;
-/** Maximum number of orders and sessions, newest first. */
 const MAX_CHECKOUTS = 200;
 
-/** The values of `kind` in the command's sandbox; empty if no sandbox answers in time. May ignore `prefix`. */
+/** Empty if no sandbox answers in time. May ignore `prefix`. */
 export async function sandboxValues(
   context: Context,
   kind: ValueKind,

@@ -60,7 +60,6 @@ function fileOption() {
     "--file <file>",
     "configuration file (default: checkout.config.json, here or in a parent folder)",
   );
-  // The same file, and so the same variable, as `sandbox start --config`.
   return toSetting("CHECKOUT_SANDBOX", option, "config");
 }
 
@@ -114,7 +113,6 @@ async function runExport(context: Context, options: CommonOptions): Promise<numb
 const DELETE_STORES_HINT =
   "to delete a store: checkout stores delete <id>; to keep all stores in a snapshot: checkout snapshots create <name> --all";
 
-/** Loads the file of a command; the file must exist. */
 async function loadFile(
   { world }: Pick<Context, "world">,
   { file, trustFolder }: FileOptions,
@@ -132,7 +130,6 @@ async function loadFile(
   );
 }
 
-/** Asks the running sandbox to apply the file, or only to plan the changes. */
 async function applyFile(context: Context, options: PruneOptions, { dryRun }: { readonly dryRun: boolean }) {
   const file = await loadFile(context, options);
   const resolvedStores = unwrap(await file.stores());
@@ -151,7 +148,6 @@ async function applyFile(context: Context, options: PruneOptions, { dryRun }: { 
   return { file: file.path, answer: unwrapAnswer(applyResult), settings };
 }
 
-/** The settings in the file that differ from the running sandbox's settings. */
 function settingDifferences(
   { config }: LoadedConfig,
   { settings }: AnswerOf<"showConfig">,

@@ -5,7 +5,6 @@ import type { ChangeEntry } from "../../core/config/shapes.ts";
 
 export type SettingDifference = { readonly field: string; readonly from: string; readonly to: string };
 
-/** The sign of each change, and its colour. */
 const MARKS = {
   add: ["+", "green"],
   change: ["~", "cyan"],
@@ -13,7 +12,6 @@ const MARKS = {
   unmanaged: ["?", "dim"],
 } as const;
 
-/** A plan: the changes, then the settings that differ; unchanged items are only counted. */
 export function planText(
   changes: readonly ChangeEntry[],
   settings: readonly SettingDifference[],
@@ -39,7 +37,6 @@ function changeLines(
   return [style[colour](printable(`${sign} ${kind} ${name}${note}${store}`)), ...fields.map(printable)];
 }
 
-/** The settings that differ, which take effect only after a restart. */
 function settingLines(settings: readonly SettingDifference[]): readonly string[] {
   if (settings.length === 0) return [];
   const lines = settings.map(({ field, from, to }) => printable(`! ${field}: ${from} → ${to}`));

@@ -11,12 +11,11 @@ import type { ServeOptions } from "../../host/options.ts";
 import type { ChangeEntry } from "../../core/config/shapes.ts";
 
 type RequestedOptions = {
-  /** The options with the settings and the stores of the configuration (`settingsWithConfig`). */
   readonly options: ServeOptions;
   readonly givenSecrets: GivenSecrets;
 };
 
-/** Compares the requested options with the running sandbox, and no others (decision 75). Secrets are never shown. */
+/** Only requested options are compared (decision 75). Secrets are never shown. */
 export async function sandboxDifferences(
   context: Context,
   { options, givenSecrets }: RequestedOptions,
@@ -109,12 +108,11 @@ function differencesOfChange({ action, kind, name, differences }: ChangeEntry): 
   }));
 }
 
-/** Hides the keys and signing secrets of a file's stores in all later output. */
 export function hideSecretsOf(stores: readonly RequestedStore[], { hide }: Context["printer"]): void {
   for (const { apiKeys = [], signingSecret = "" } of stores) [...apiKeys, signingSecret].forEach(hide);
 }
 
-/** Plans the changes without applying them. Loads the table of operations, which other starts do not need. */
+/** Loads the table of operations, which other starts do not need. */
 async function planAt(
   context: Context,
   stores: readonly RequestedStore[],

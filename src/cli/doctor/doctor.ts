@@ -1,5 +1,3 @@
-// To add a check: a function that returns a finding, in the file of its subject in this folder; its row in the table
-// below; a broken state and its remedy in test/real/doctor.test.ts.
 import { toIso } from "../../core/clock.ts";
 import { printable } from "../../core/text.ts";
 import { register, startCommand, type Context, type Group } from "../command.ts";
@@ -64,7 +62,7 @@ export function registerDoctor(listVariables: CheckSubjects["listVariables"]) {
 
 type Report = ResultOf<"doctor">;
 
-/** Runs all checks. Exits with 1 if one of them finds a problem; a warning or an unknown state is not a failure. */
+/** Exits with 1 if a check finds a problem; a warning or an unknown state is not a failure. */
 async function runDoctor(context: Context, listVariables: CheckSubjects["listVariables"]): Promise<number> {
   const { world, printer, version } = context;
   const subjects = createCheckSubjects(context, listVariables);
@@ -90,7 +88,6 @@ async function runDoctor(context: Context, listVariables: CheckSubjects["listVar
   return ok ? EXIT.done : EXIT.failed;
 }
 
-/** Runs a check. A refusal is a finding with the status `problem`, any other error one with the status `unknown`. */
 async function runCheck(check: Check, subjects: CheckSubjects): Promise<Finding> {
   try {
     return await check(subjects);
@@ -103,7 +100,7 @@ async function runCheck(check: Check, subjects: CheckSubjects): Promise<Finding>
 
 const COLOURS = { ok: "green", warning: "cyan", problem: "red", unknown: "dim" } as const;
 
-/** Width of a report in columns, on any terminal, because reports are pasted into issue forms. */
+/** A report has this width on any terminal, because reports are pasted into issue forms. */
 const REPORT_WIDTH = 80;
 
 function reportText({ version, at, checks: rows }: Report, style: Style): string {

@@ -11,9 +11,8 @@ import type { KnownVariables } from "../variables.ts";
 import { isSecretVariable } from "../../core/request/redaction.ts";
 import type { CheckSubjects, Finding } from "./subjects.ts";
 
-/** The largest edit distance that counts as a misspelling. */
 const MAX_DISTANCE = 4;
-/** Values that are printed: numbers, durations, switches, hosts, ids. Paths and headers are not printed. */
+/** Numbers, durations, switches, hosts, ids. Paths and headers are not printed. */
 const PLAIN_VALUE = /^[a-z0-9][a-z0-9.:,-]{0,40}$/i;
 const HIDDEN_VARIABLE_PATTERN = /_(HEADER|FORWARD|ROUTE|CA|DIR|URL)$/;
 
@@ -26,7 +25,6 @@ export function checkNode({ context: { world } }: CheckSubjects): Finding {
   return ["problem", finding, next];
 }
 
-/** Checks which service the commands use, and whether there is an API key for it. */
 export function checkService({ context }: CheckSubjects): Finding {
   const { baseUrl, apiKey, lacksSandbox, otherSandbox } = resolveTarget(context);
   if (baseUrl.value === null || lacksSandbox !== undefined)
@@ -40,7 +38,6 @@ export function checkService({ context }: CheckSubjects): Finding {
   return ["warning", `${address}${otherText}`, next];
 }
 
-/** Checks which proxies the environment names, and whether commands would use one for their service. */
 export function checkProxies({ context }: CheckSubjects): Finding {
   const { env } = context.world;
   const names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];

@@ -21,14 +21,11 @@ import { optionWithSource } from "../target/surroundings.ts";
 import { CLOCK_TOLERANCE_MS, folderCheck, type Check, type CheckSubjects, type Finding } from "./subjects.ts";
 
 const MIB = 1024 * 1024;
-/** Free space in bytes below which a day of tests can fill the disk. */
 const LOW_SPACE_BYTES = 200 * MIB;
-/** Free space in bytes below which a start can fill the disk. */
 const MIN_SPACE_BYTES = 4 * MIB;
-/** File systems that are shared with other machines. SQLite's locks do not work on them. */
+/** Shared with other machines. SQLite's locks do not work on them. */
 const SHARED_FILE_SYSTEMS = new Set(["nfs", "cifs", "smb2", "9p"]);
 
-/** Checks the path of the state folder, the source of the path, and whether the folder is trusted. */
 export function checkFolder({ context: { world, around }, folder, checkTrust }: CheckSubjects): Finding {
   const locationText = dirname(folder) === world.cwd ? "in this folder" : "found in a parent folder";
   const folderText = `${folder} (${optionWithSource(world, "dir", around.options.dir)?.source ?? locationText})`;
@@ -61,7 +58,6 @@ function ownFiles({ context, folder, checkTrust }: CheckSubjects): string[] {
   return context.world.files.list(folder).filter((name) => ownerOfName(name) === "checkout");
 }
 
-/** Checks a database of the folder. A request log that the sandbox will set aside is only a warning. */
 export function databaseCheck(file: "database" | "journal" | "requests"): Check {
   const kind = { database: SANDBOX_FILE, journal: JOURNAL_FILE, requests: REQUESTS_FILE }[file];
   return folderCheck(({ context: { world }, folder }) => {
@@ -91,7 +87,6 @@ export function databaseCheck(file: "database" | "journal" | "requests"): Check 
   });
 }
 
-/** Checks the free space of the disk, and whether this user may write there. */
 export function checkDisk({ context: { world }, folder }: CheckSubjects): Finding {
   const existingPath = existingPathOf(world, folder);
   const { freeBytes, isWritable } = world.files.disk(existingPath);
@@ -106,7 +101,6 @@ function existingPathOf({ files }: Pick<World, "files">, path: string): string {
   return files.exists(path) || dirname(path) === path ? path : existingPathOf({ files }, dirname(path));
 }
 
-/** Checks whether the clock of this machine is behind the timestamps of the state folder's files. */
 export function checkClock(subjects: CheckSubjects): Finding {
   const { now, files } = subjects.context.world;
   const nowText = new Date(now()).toISOString();
@@ -118,15 +112,12 @@ export function checkClock(subjects: CheckSubjects): Finding {
   return ["warning", finding, next];
 }
 
-/** Maximum number of errors in the finding; it contains the newest errors. */
 const MAX_SHOWN_ERRORS = 3;
-/** Matches failures, failed requests, crashes and problems of the command line, in both log formats. */
 const ERROR_LINE = /"failure":|"status":5\d\d|^\S+ {2}5\d\d {2}|^\S+ {2}\S+ {2}\w*Error\b|^✗|"ok":false/;
 
-/** Matches failures that are not the sandbox's: injected faults, and deliveries in JSON (`ERROR_LINE` matches no others). */
+/** Injected faults and failed deliveries are not failures of the sandbox. */
 const FAULT_OR_DELIVERY_LINE = /(?: {2}|, |":")fault [a-z_]+(?: {2}|")|"delivery":/;
 
-/** Reports the last errors in the log of a detached sandbox. */
 export function checkLog({ context: { world }, folder }: CheckSubjects): Finding {
   const path = stateFile(folder, "log");
   const facts = world.files.stat(path);

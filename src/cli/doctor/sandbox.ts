@@ -14,9 +14,7 @@ import { START_SANDBOX } from "../problem.ts";
 import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import type { DeliveryEntry, EndpointEntry } from "../../core/webhook/shapes.ts";
 
-/** Response time above which a sandbox counts as slow, in milliseconds; an idle sandbox needs only a few. */
 const SLOW_MS = 1000;
-/** Maximum number of newest deliveries that are read for each endpoint. */
 const MAX_DELIVERIES = 5;
 
 export function checkVersion({ context: { version }, findRun }: CheckSubjects): Finding {
@@ -46,7 +44,6 @@ export async function checkLock({ context: { world, around }, folder }: CheckSub
   return ["warning", leftoverText, START_SANDBOX];
 }
 
-/** Checks which process listens on the port of the running sandbox, or on the port of the next start. */
 export async function checkPort({ context, findRun, readHealth }: CheckSubjects): Promise<Finding> {
   const { world } = context;
   const run = findRun();
@@ -130,7 +127,6 @@ async function judgeEndpoint(ask: CallOperation, endpoint: EndpointEntry): Promi
   return failureFinding(lastDelivery, label);
 }
 
-/** The time at which the last finished attempt ended; 0 if no attempt has finished. */
 function endOf({ attempts }: DeliveryEntry): number {
   return Math.max(0, ...attempts.map(({ finishedAt }) => finishedAt ?? 0));
 }

@@ -12,7 +12,10 @@ import { unwrapAnswer } from "../target/call.ts";
 import type { KnownVariables } from "../variables.ts";
 import { findSandbox, sandboxOfFolder, resolveStore } from "../target/control.ts";
 
-/** `warning`: the subject works, but perhaps not as expected. `unknown`: it could not be checked; the text says why. */
+/**
+ * `warning`: the subject works, but perhaps not as expected. `unknown`: it could not be checked; the text
+ * says why.
+ */
 export type Finding = readonly [
   status: "ok" | "warning" | "problem" | "unknown",
   found: string,
@@ -22,17 +25,14 @@ export type Finding = readonly [
 /** Changes nothing. Sends requests only to this machine, or to the sandbox of a store's token. May throw a refusal. */
 export type Check = (subjects: CheckSubjects) => Finding | Promise<Finding>;
 
-/** A check of the content of the state folder, which is not read if the folder is not trusted (decision 70). */
 export function folderCheck(check: Check): Check {
   return (subjects) =>
     subjects.checkTrust().ok ? check(subjects) : ["unknown", "the state folder is not read"];
 }
 
-/** Tolerance between the real clock and times of files and stores, in milliseconds. */
 export const CLOCK_TOLERANCE_MS = 5000;
 const REQUEST_TIMEOUT_MS = 5000;
 
-/** Each subject is read at its first use, which may throw. */
 export function createCheckSubjects(context: Context, listVariables: () => Promise<KnownVariables>) {
   const folder = context.around.location();
   const findRun = lazyValue(() => catchRefusal(context.around.run).value);
@@ -40,11 +40,8 @@ export function createCheckSubjects(context: Context, listVariables: () => Promi
     context,
     folder,
     listVariables,
-    /** After a refusal, nothing is read from the folder. */
     checkTrust: lazyValue(() => checkFolderTrust(context.world, folder, context.around.options)),
-    /** The running sandbox of the folder; undefined if none is running, or if the folder is refused. */
     findRun,
-    /** The answer of the folder's running sandbox to /healthz, and its response time; undefined if none is ready. */
     readHealth: lazyValue(async () => {
       const { port = null } = findRun() ?? {};
       if (port === null) return undefined;
@@ -58,7 +55,6 @@ export function createCheckSubjects(context: Context, listVariables: () => Promi
 
 export type CheckSubjects = Readonly<ReturnType<typeof createCheckSubjects>>;
 
-/** A check of the folder's running sandbox, or else of the environment's sandbox; `unknown` without an answer. */
 export function sandboxCheck(check: (ask: CallOperation, context: Context) => Promise<Finding>): Check {
   const run = async ({ context, readHealth }: CheckSubjects): Promise<Finding> => {
     const folderSandbox = catchRefusal(() => sandboxOfFolder(context)).value;
@@ -75,7 +71,6 @@ export function sandboxCheck(check: (ask: CallOperation, context: Context) => Pr
   };
 }
 
-/** The secrets in the environment, including passwords in addresses, and in the state folder. */
 export function knownSecrets({ context: { world }, folder, checkTrust }: CheckSubjects): readonly string[] {
   const envValues = Object.entries(world.env).flatMap(([name, value = ""]) => {
     if (isSecretVariable(name)) return [value];

@@ -1,4 +1,3 @@
-// `checkout explore`: selects the sandbox and the shop to explore. The search: client/judge/search/.
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { ShopDescription } from "../../client/judge/shop/description.ts";
 import { runSearch, SEARCH_DEFAULTS, type ExplorationResult } from "../../client/judge/search/search.ts";
@@ -35,7 +34,6 @@ import { exploreJson, exploreJunit, exploreText } from "./report.ts";
 import { output } from "../output/output.ts";
 import { optionName } from "../hints/again.ts";
 
-/** Maximum number of schedules that run in parallel, each in a separate store. */
 const MAX_PARALLEL = 4;
 const PROGRESS_INTERVAL_MS = 5000;
 
@@ -97,7 +95,6 @@ async function runExplore(
   return result.broken.length === 0 ? EXIT.done : EXIT.failed;
 }
 
-/** The purchase command and, if a shop is explored, the shop, as options and the section `shop` describe them. */
 async function describeExploredShop(
   context: Context,
   options: ExploreCommandOptions,
@@ -135,14 +132,12 @@ async function describeExploredShop(
 type ExploreRequest = {
   readonly context: Context;
   readonly options: ExploreCommandOptions;
-  /** The command of the purchase as it was typed. */
   readonly words: readonly string[];
   readonly description: ShopDescription;
   readonly onlySchedule: Schedule | undefined;
   readonly signal: AbortSignal;
 };
 
-/** Explores in stores of a separate sandbox in memory. */
 async function exploreInOwnSandbox(request: ExploreRequest): Promise<ExplorationResult> {
   const { context } = request;
   // A start in this folder would use the same settings.
@@ -162,7 +157,7 @@ async function exploreInOwnSandbox(request: ExploreRequest): Promise<Exploration
   return unwrap(await service);
 }
 
-/** Explores in the store of a running shop. The end of the lease removes the store's faults and resets its clock. */
+/** The end of the lease removes the store's faults and resets its clock. */
 async function exploreInRunningSandbox(
   request: ExploreRequest,
   receiver: string,
@@ -201,10 +196,9 @@ async function exploreInRunningSandbox(
 
 const KILLS: KillsByPlace = { request: ["kill"], delivery: ["kill", "kill_after_answer"] };
 const MAX_LEASE_MS = 25 * 3_600_000;
-/** The part of the lease beyond the budget, for shrinking and confirming, in milliseconds. */
 const LEASE_MARGIN_MS = 3_600_000;
 
-/** A shop whose purchases use order_ids that no other run has used: the merchant's records outlive a run's store. */
+/** Runs use new order_ids, because the merchant's records outlive a run's store. */
 function exploredShop(
   { context, options, description, signal }: ExploreRequest,
   target: ControlTarget,
@@ -269,7 +263,6 @@ async function search(
   });
 }
 
-/** Records a search for the launch checklist, if the command's sandbox answers. */
 async function recordExploration(
   context: Context,
   { schedules, broken, table: places }: ExplorationResult,
@@ -281,11 +274,9 @@ async function recordExploration(
     return target !== undefined;
   };
   const outcome = await catchRefusal(record());
-  // A failure is ignored: the sandbox may have stopped, or have another version.
   if (outcome.value === true) context.printer.info("explore: recorded for checkout checklist");
 }
 
-/** Creates a counter of the schedules that ran, which prints the progress at intervals. */
 function createProgress({ world, printer }: Context) {
   let runCount = 0;
   let printedAt = world.monotonic();
@@ -298,7 +289,6 @@ function createProgress({ world, printer }: Context) {
       printedAt = world.monotonic();
       printer.info(`explore: ${runCount} schedules, ${new Set(allBrokenNames).size} broken so far`);
     },
-    /** The summary of an interrupted exploration: its findings are neither shrunk nor confirmed. */
     summaryText: (): string => {
       const brokenRules = allBrokenNames.length === 0 ? "none" : [...new Set(allBrokenNames)].join("; ");
       return ` after ${runCount} schedules; broken so far: ${brokenRules}`;

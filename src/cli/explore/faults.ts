@@ -12,14 +12,12 @@ import type { Context } from "../command.ts";
 import { refuseUsage, type Refused } from "../problem.ts";
 import { rerunLine } from "../judge/options.ts";
 
-/** A fault as JSON, as in a file of faults. */
 export function faultJson({ action, ...parameters }: ScheduledFault) {
   if (!isKill(action)) return encodeRequest("addFault", { ...parameters, action }) ?? {};
   const { match = {} } = parameters;
   return { action, match: encodeRequest("addFault", { ...KILL_PLACEHOLDER, match })?.["match"] ?? {} };
 }
 
-/** Parses the schedule of `--only`: faults as in a file of faults, and kills. */
 export function parseExploreSchedule(text: string, payer: PayerOutcome): Schedule {
   const refuse = (reason: string): Refused =>
     refuseUsage(`--only ${reason}`, `such as --only '[{"action":"lose_answer"}]'`);
@@ -37,7 +35,9 @@ export function parseExploreSchedule(text: string, payer: PayerOutcome): Schedul
   return { faults, payer };
 }
 
-/** Replaces a kill while its match is checked or encoded: this action permits every match that a kill permits. */
+/**
+ * Replaces a kill while its match is checked or encoded: this action permits every match that a kill permits.
+ */
 const KILL_PLACEHOLDER = { action: "latency" } as const;
 
 export function rerunCommand(

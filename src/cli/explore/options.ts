@@ -7,7 +7,6 @@ import { shopOptions, type ShopOptions } from "../judge/options.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText } from "../../core/duration.ts";
 
-/** The options that describe a shop and that `explore` also has. */
 const SHOP_OPTIONS = [
   "serve",
   "orderView",
@@ -32,7 +31,6 @@ export type ExploreCommandOptions = CommonOptions &
     readonly commandTimeout?: number;
   };
 
-/** Default timeout of each run of the command, in milliseconds. */
 export const COMMAND_TIMEOUT_MS = 60_000;
 const MAX_DEPTH = 4;
 

@@ -63,13 +63,11 @@ export async function exploreText(
   return [...findings, ...tables, [...adviceLines, ...gapLines, summary, ...lines].join("\n")].join("\n\n");
 }
 
-/** The line about schedules that were not run because the budget was used up. */
 function notRunText(count: number, size: number): string {
   const schedulesText = `${count} ${count === 1 ? "schedule" : "schedules"} with ${size} ${size === 1 ? "fault" : "faults"}`;
   return `${schedulesText} ${count === 1 ? "was" : "were"} not run, because the budget was used up: a longer --budget runs more`;
 }
 
-/** The result as JUnit XML: a test for each invariant; invariants that are not judged are skipped. */
 export function exploreJunit({ broken, notJudged, schedules, notRun, seed }: ExplorationResult): string {
   const cases = (Object.keys(JUDGED_INVARIANTS) as JudgedInvariant[]).map((name) => {
     const failures = broken

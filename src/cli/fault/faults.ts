@@ -221,7 +221,6 @@ const FLAGS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Faults in the order in which they apply, oldest first. */
 function faultLines(faults: readonly FaultEntry[], width: number): Promise<string> {
   return tableOf(COLUMNS, faults, { width, drop: ["UNTIL"] });
 }

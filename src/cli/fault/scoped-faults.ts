@@ -6,7 +6,6 @@ import { callAt } from "../target/call.ts";
 
 export type FaultRequests = readonly RequestOf<"addFault">[];
 
-/** Adds faults to a store, and removes them at the end of the enclosing block, unless `keep` was called after the add. */
 export function createScopedFaults(context: Context, target: ControlTarget) {
   const addedIds: string[] = [];
   return {

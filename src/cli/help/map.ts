@@ -25,7 +25,6 @@ export async function printCommandMap(
   return (await createPrinter(world, { json: true })).result(output("help", map), () => "");
 }
 
-/** The map of the commands below `words`; with no words, of all commands. */
 export async function commandMap(
   registry: RegistrationContext,
   words: readonly string[] = [],
@@ -54,7 +53,6 @@ export async function commandMap(
   };
 }
 
-/** A command of the map, with its subcommands; if `nextWords` name a subcommand, only with that subcommand. */
 function mapCommand(command: Command, path: readonly string[], nextWords: readonly string[]): MappedCommand {
   const { examples, exitCodes: codes = {} } = helpDetailsOf(command);
   const words = path.join(" ");
@@ -101,7 +99,6 @@ function mapOption(option: Option): MappedOption {
   };
 }
 
-/** Placeholders whose values are not free text. */
 const PLACEHOLDER_TYPES: ReadonlyMap<string, MappedOption["type"]> = new Map([
   ["n", "integer"],
   ["count", "integer"],
@@ -148,7 +145,6 @@ function nestedOptions(command: Command): readonly Option[] {
   return [...command.options, ...command.commands.flatMap(nestedOptions)];
 }
 
-/** The first of the items with each name. */
 function uniqueBy<Item>(items: readonly Item[], nameOf: (item: Item) => string): readonly Item[] {
   return [...Map.groupBy(items, nameOf).values()].flatMap((group) => group.slice(0, 1));
 }

@@ -3,7 +3,6 @@ import { wrapText } from "../wrap.ts";
 
 const INDENT = "  ";
 
-/** A page of Markdown for a terminal: paragraphs wrapped, code indented, tables as lists; see also `plainText`. */
 export function formatMarkdown(page: string, { style, width }: Pick<Printer, "style" | "width">): string {
   return blocksOf(page)
     .map((block) => {
@@ -18,7 +17,6 @@ export function formatMarkdown(page: string, { style, width }: Pick<Printer, "st
     .join("\n\n");
 }
 
-/** The blocks of a page, without comments and pictures: an empty line ends a block, except within code. */
 function blocksOf(page: string): readonly (readonly string[])[] {
   const blocks: string[][] = [];
   let block: string[] = [];
@@ -39,7 +37,6 @@ function blocksOf(page: string): readonly (readonly string[])[] {
   return blocks.filter((lines) => lines.length > 0).filter(([line = ""]) => !/^(?:<!--|!\[)/.test(line));
 }
 
-/** Each row begins with its first cell; further cells are on separate lines, unless there is only one. */
 function tableLines([header = "", , ...rows]: readonly string[], width: number): readonly string[] {
   const names = cellsOf(header);
   return rows.flatMap((row) => {
@@ -78,7 +75,6 @@ function itemLines(lines: readonly string[], width: number): readonly string[] {
   });
 }
 
-/** Text without the marks of strong emphasis and links; a web link keeps its address, in parentheses. */
 function plainText(text: string): string {
   return text
     .replaceAll(/\[([^\]]+)\]\((https?:[^)]+)\)/g, "$1 ($2)")

@@ -1,4 +1,3 @@
-/** The topics of `checkout help <topic>`, in the order of the help. Their texts: cli/help/topics.ts. */
 export const TOPIC_SUMMARIES = {
   idempotency: "the Idempotency-Key: one key for one purchase",
   webhooks: "receive, verify and replay webhooks",

@@ -4,7 +4,7 @@ import { formatMarkdown } from "./markdown.ts";
 import { TOPIC_SUMMARIES, type HelpTopic } from "./topic-names.ts";
 import { output } from "../output/output.ts";
 
-/** The page of each topic. `heading`: the only section of the page that is shown. */
+/** `heading`: the only section of the page that is shown. */
 const PAGES = {
   idempotency: {
     load: () => import("../../../docs/orders.md?raw"),
@@ -26,14 +26,12 @@ const PAGES = {
     {
       readonly load: () => Promise<{ readonly default: string }>;
       readonly heading?: string;
-      /** Whether only the text before the first heading of level 2 is shown. */
       readonly isLeadOnly?: true;
       readonly command: string;
     }
   >
 >;
 
-/** Prints the page of a topic, or its Markdown as a field of one line of JSON. */
 export async function printTopic(
   world: World,
   topic: HelpTopic,

@@ -1,4 +1,3 @@
-/** Variables of the system and of other programs that this program reads. */
 export const SYSTEM_VARIABLES = {
   APPDATA: "on Windows: folder of this user's settings",
   CI: "if set, nothing is prompted; unless it is 0 or false, human-readable output contains no secrets, except on a terminal",

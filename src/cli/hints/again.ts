@@ -1,42 +1,35 @@
-// Commands that a user copies, as the user has to type them: `hintAsTyped` for a hint, `retypeLine` for a typed command.
 import { quoteToCopy, shellOf } from "../../core/shell/quote.ts";
 import type { World } from "../../world.ts";
 import { wordsBeforeSeparator } from "../option-rules.ts";
 
 type CommandWorld = Pick<World, "env"> & Partial<Pick<World, "argv">>;
 
-/** Options that select where a command acts, each with its number of words. */
+/** Options that select where a command acts. The number counts the words of the option with its value. */
 export const LOCATION_OPTIONS: ReadonlyMap<string, number> = new Map(
   Object.entries({ "--trust-folder": 1, "--dir": 2, "--store": 2 }),
 );
-/** The other common options, which have no value. */
 export const SWITCHES: ReadonlySet<string> = new Set(["--json", "--no-color"]);
 
-/** The command that runs this program: `npx …` if npx started it. */
 function programName({ env }: Pick<World, "env">): string {
   return env["npm_command"] === "exec" ? "npx checkout" : "checkout";
 }
 
-/** Matches the name of this program before a command, at the beginning of a hint or after a word that introduces it. */
 const PROGRAM_PATTERN = /(?<=^|[:;(] ?|\b(?:run|and|or|see|from) )checkout (?=[a-z-])(?!session\b)/g;
-/** Matches a hint's command that gets none of the typed location options. */
 const FOLDERLESS_PATTERN = /^(-|help\b)/;
-/** Matches a hint's command that does not get a typed `--store`. */
 const STORELESS_PATTERN =
   /^(completion|config|doctor|hosted|idempotency|mcp config|portal|keys generate|sandbox (logs|start|status|stop|wait)|snapshots (list|remove)|stores (create|delete|list|use)|webhooks sign)\b/;
 
-/** Texts in quotation marks, which may come from a user or another program. */
 const QUOTED_TEXT_PATTERN = /"(?:\\.|[^"\\])*"|(?<=^|[\s=(])'[^']*'/g;
 
-/** Replaces each quoted part with underscores of the same length, and cuts the text at an unclosed quotation mark. */
+/** Underscores of the same length replace each quoted part; the text is cut at an unclosed quotation mark. */
 export function maskQuoted(text: string): string {
   const maskedText = text.replace(QUOTED_TEXT_PATTERN, (quotedText) => "_".repeat(quotedText.length));
   return maskedText.split('"', 1)[0] ?? "";
 }
 
 /**
- * A hint with commands that run as they are: with `npx` if needed, and with those typed location options that they
- * accept. Quoted text is left unchanged.
+ * Adds `npx` if needed, and those typed location options that the commands accept. Quoted text is left
+ * unchanged.
  */
 export function hintAsTyped(hint: string, world: CommandWorld): string {
   const locationOptions = typedLocationOptions(world);
@@ -56,7 +49,6 @@ export function hintAsTyped(hint: string, world: CommandWorld): string {
   return typedText + hint.slice(start);
 }
 
-/** The typed command for another run: without `options` (with their word counts) and switches, and with `addedText`. */
 export function retypeLine(
   world: CommandWorld,
   options: ReadonlyMap<string, number>,
@@ -68,7 +60,6 @@ export function retypeLine(
   return [programName(world), ...quotedWords, addedText].join(" ");
 }
 
-/** The typed options that select where a command acts: the name of each, and its words, quoted for the shell. */
 function typedLocationOptions(world: CommandWorld): readonly (readonly [name: string, text: string])[] {
   return groupWords(wordsBeforeSeparator(world.argv ?? []), LOCATION_OPTIONS)
     .filter(
@@ -81,7 +72,7 @@ function typedLocationOptions(world: CommandWorld): readonly (readonly [name: st
     ]);
 }
 
-/** Groups each option with its value; every other word is a group of its own. */
+/** An option and its value are one group; every other word is a group of its own. */
 export function groupWords(
   words: readonly string[],
   lengths: ReadonlyMap<string, number>,
@@ -95,7 +86,6 @@ export function groupWords(
   return groups;
 }
 
-/** The name of an option, without `=` and its value. */
 export function optionName(word: string): string {
   return word.split("=")[0] ?? "";
 }

@@ -1,15 +1,12 @@
 import { completeAddress } from "../../core/network/spelled-address.ts";
 
-/** Suggested commands, or a sentence if this program has no equivalent command. */
 export type Suggestion = readonly string[] | string;
 
-/** The suggestion of the longest row that these words begin with; undefined if there is no such row. */
 export function equivalentCommands(words: readonly string[]): Suggestion | undefined {
   const prefixes = words.map((_word, at) => words.slice(0, words.length - at).join(" "));
   return prefixes.map((prefix) => COMMANDS.get(prefix)).find((command) => command !== undefined);
 }
 
-/** The corrected line for typed words; undefined if there is no row for them, or its line has no place for the value. */
 export function correctedLine(words: readonly string[], value?: string): string | undefined {
   const line = LINES.get(words.join(" "));
   if (value !== undefined && line?.includes("<") === false) return undefined;
@@ -19,7 +16,6 @@ export function correctedLine(words: readonly string[], value?: string): string 
   return line?.replace(/<\w+>/, (placeholder) => safeWord(placeholder, value));
 }
 
-/** The `exec` line for a program typed after `run`; undefined for other words. `isWholeLine`: no `--` was typed. */
 export function correctedExec(typedWords: readonly string[], isWholeLine: boolean): string | undefined {
   const [run, program = ""] = typedWords;
   if (run !== "run" || !(PROGRAMS.has(program) || program.includes("/"))) return undefined;
@@ -27,47 +23,39 @@ export function correctedExec(typedWords: readonly string[], isWholeLine: boolea
   return `checkout exec -- ${command.includes("") ? "<command>" : command.join(" ")}`;
 }
 
-/** Whether the command may remove or end something. Similar spelling alone never suggests such a command. */
+/** The command may remove or end something. Similar spelling alone never suggests such a command. */
 export function isDestructive(command: string): boolean {
   return DESTRUCTIVE_WORDS.has(command.split(" ").at(-1) ?? "");
 }
 
-/** The value, completed if it is an address or a date; the placeholder if it would not be read as one plain word. */
 export function safeWord(placeholder: string, value = ""): string {
   const url = placeholder === "<url>" ? (completeAddress(value) ?? value) : value;
   const word = placeholder === "<time>" && /^\d{4}-\d\d-\d\d$/.test(url) ? `${url}T00:00:00Z` : url;
   return /^[\w.~:/][\w.~:/-]*$/.test(word) ? word : placeholder;
 }
 
-/** The group for another tool's noun; undefined for other words. */
 export function groupOfNoun(noun: string): string | undefined {
   return NOUNS.get(noun);
 }
 
-/** A typed word in the form of the rows below: `<path>` for a path of the API, otherwise in lower case. */
 export function normalizeWord(word: string): string {
   return /^\/|\/v1\//.test(word) ? "<path>" : word.toLowerCase();
 }
 
-/** The subcommands of this program for another tool's subcommand, likeliest first. */
 export function subcommandsFor(name: string): readonly string[] {
   return SUBCOMMANDS.get(name) ?? [];
 }
 
-/** The words in this program's options that correspond to another tool's option. */
 export function optionWordsFor(name: string): readonly string[] {
   return OPTIONS.get(name) ?? [];
 }
 
-/** The sentence with the suggestions; empty if there are none. */
 export function didYouMean(lines: readonly string[]): string {
   if (lines.length === 0) return "";
   return ` (Did you mean ${lines.length === 1 ? "" : "one of "}${lines.join(", ")}?)`;
 }
 
-/** Commands, subcommands and options of other tools with this program's counterparts; `a | b` share a counterpart. */
 const EQUIVALENTS = {
-  /** Whole lines; `<…>` is replaced by the word that follows the typed words. */
   lines: {
     "orders pay | sessions pay | pay | charge | sandbox pay --id | sandbox pay --order-id":
       "checkout sandbox pay <id>",
@@ -230,7 +218,6 @@ const EQUIVALENTS = {
     "stripe trigger": "checkout trigger order.succeeded makes an order and pays it, with all its events",
     "doctor --fix": "checkout doctor changes nothing; it prints what to type for each finding",
   },
-  /** Nouns of other tools, and of this service. */
   nouns: {
     "checkout | checkouts | checkout_sessions | checkout-sessions | payment_links | payment_link": "sessions",
     "payments | payment | charges | charge | payment_intents | payment_intent": "orders",
@@ -253,10 +240,8 @@ const EQUIVALENTS = {
     "resend | retry": ["replay"],
     redeliver: ["retry"],
   },
-  /** Programs that users type after `run`. */
   programs:
     "npm npx pnpm yarn bun node deno jest vitest playwright python python3 pytest php go java mvn gradle dotnet make sh bash",
-  /** The last words of the commands that remove or end something. */
   destructiveWords:
     "remove delete revoke revoke-credential revoke-price retire clear forget reset restore uninstall stop",
   options: {

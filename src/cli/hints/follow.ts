@@ -3,12 +3,10 @@ import { VERSION } from "../../version.ts";
 import type { World } from "../../world.ts";
 import type { TypedLine } from "../program.ts";
 
-/** Matches a suggested command line without placeholders, quotes or help. */
 const COMPLETE_COMMAND_PATTERN = /^(?:npx )?checkout ((?!(?:.* )?--(?:help)?(?: |$))[^<>"'$;|&]+)$/;
 
 type RefusedLine = { readonly error: CommanderError; readonly line: TypedLine };
 
-/** The refusal of a suggested line (not run); undefined if the line parses, or is not complete. */
 export async function refusalOf(suggestedLine: string, world: World): Promise<RefusedLine | undefined> {
   const [, commandText] = COMPLETE_COMMAND_PATTERN.exec(suggestedLine) ?? [];
   if (commandText === undefined) return undefined;
@@ -27,7 +25,6 @@ export async function refusalOf(suggestedLine: string, world: World): Promise<Re
   }
 }
 
-/** The line as if these words had been typed. */
 export async function lineOfWords(argv: readonly string[], world: World): Promise<TypedLine> {
   const { readTypedLine } = await import("../program.ts");
   return readTypedLine({ world: { ...world, argv }, version: VERSION, exit: () => undefined });

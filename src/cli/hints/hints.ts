@@ -24,7 +24,6 @@ import { isSame, similarCommands, similarOptions } from "./search.ts";
 type CommanderError = {
   readonly code: string;
   readonly message: string;
-  /** The typed value of an option that takes a duration, if it was refused. */
   readonly duration?: RefusedDuration;
 };
 
@@ -37,10 +36,8 @@ const GO_BACK_HINT =
   "checkout sandbox clock set <time> goes back, and checkout sandbox clock real to the real time";
 const PORT_PATTERN = /^\d{2,5}$/;
 const ADDRESS_PATTERN = /^https?:|^localhost:/;
-/** Maximum number of times that a refused suggestion is replaced by the suggestion of its own refusal. */
 const MAX_REPLACEMENTS = 3;
 
-/** The problem of a refused line. Replaces a suggestion that would be refused too, at most `MAX_REPLACEMENTS` times. */
 export async function problemWithHint(error: CommanderError, line: TypedLine): Promise<Problem> {
   const problem = await problemWithAnyHint(error, line);
   let { next } = problem;
@@ -52,12 +49,10 @@ export async function problemWithHint(error: CommanderError, line: TypedLine): P
   return { ...problem, next };
 }
 
-/** Whether a suggestion is a sentence that begins with a command: it has words that nobody typed. */
 function isSentence({ argv, words }: TypedLine, typedWords: readonly string[]): boolean {
   return argv.slice(words.length).some((word) => !word.startsWith("-") && !typedWords.includes(word));
 }
 
-/** The problem of a refused line, with a suggestion. For a group without a command, the help is already printed. */
 async function problemWithAnyHint(error: CommanderError, line: TypedLine): Promise<Problem> {
   const { words, argv } = line;
   const help = ["checkout", ...words, "--help"].join(" ");
@@ -84,7 +79,6 @@ async function problemWithAnyHint(error: CommanderError, line: TypedLine): Promi
   const [hint, ...tail] = suggestion;
   // `suggestionFor` compares all words; commander's own suggestion compares the letters of one word.
   if (hint === undefined) {
-    // A group in the singular: `snapshot before`.
     const group = groupFor(line, argv[0]);
     // Similar spelling misleads for a known noun: `checkouts` is not `checklist`.
     if (group !== undefined)
@@ -102,7 +96,6 @@ async function problemWithAnyHint(error: CommanderError, line: TypedLine): Promi
   return usageProblem(errorText, await lineFor(hint, firstLine, line));
 }
 
-/** The typed line with the suggested option for the unknown one; undefined if it might be wrong or show a secret. */
 function lineWithOption(option: string, message: string, { command, world }: TypedLine): string | undefined {
   const [, typedFlag = ""] = /^unknown option '(--?[^'=]+)/.exec(message) ?? [];
   const at = world.argv.findIndex((word) => word.startsWith(typedFlag));
@@ -125,7 +118,6 @@ function lineWithOption(option: string, message: string, { command, world }: Typ
   return value === "" ? undefined : retype(joinedValue === "" ? 2 : 1, `${option} ${value}`);
 }
 
-/** The suggested command with the typed words; the command's help if the typed words do not fit. */
 async function lineFor(hint: string, message: string, { words, argv, world }: TypedLine): Promise<string> {
   const [, unknownCommand = ""] = /^unknown command '(.+?)'/.exec(message) ?? [];
   const path = hint.split(" ");
@@ -142,7 +134,6 @@ async function lineFor(hint: string, message: string, { words, argv, world }: Ty
   return ["checkout", hint, ...(isSafe ? values : ["--help"])].join(" ");
 }
 
-/** The typed line with commander's only suggestion for a misspelt first word, if it differs little from the word. */
 async function lineWithoutTypo(message: string, line: TypedLine): Promise<string | undefined> {
   const [, typedWord = "", guess = ""] =
     /^unknown command '(.+)' \(Did you mean ([\w-]+)\?\)$/.exec(message) ?? [];
@@ -153,7 +144,6 @@ async function lineWithoutTypo(message: string, line: TypedLine): Promise<string
   return lineFor(words.join(" "), message, line);
 }
 
-/** `sandbox snapshot create before`: the typed line without `sandbox`; undefined for other lines. */
 async function lineOutsideSandbox({ words, argv, world, program }: TypedLine): Promise<string | undefined> {
   const [noun = "", ...tail] = wordsWithoutCommonOptions(argv).slice(1);
   const name = program.commands.find((command) => isSame(command.name(), noun))?.name();
@@ -163,20 +153,17 @@ async function lineOutsideSandbox({ words, argv, world, program }: TypedLine): P
   return ["checkout", name, ...tail, ...(command.commands.length > 0 ? ["--help"] : [])].join(" ");
 }
 
-/** The typed words without the common options. */
 function wordsWithoutCommonOptions(argv: readonly string[]): string[] {
   return groupWords(wordsBeforeSeparator(argv), LOCATION_OPTIONS)
     .filter(([word = ""]) => !SWITCHES.has(word) && !LOCATION_OPTIONS.has(optionName(word)))
     .flat();
 }
 
-/** Commander's message without suggestions of similarly spelled destructive commands. */
 function omitDestructive(message: string): string {
   const [firstLine = "", suggestion = ""] = message.split("\n");
   return suggestion.split(/[^\w-]+/).some(isDestructive) ? firstLine : message;
 }
 
-/** The whole line that was meant; undefined if the words do not determine it. */
 function correctedLineFor(
   { code }: CommanderError,
   { words, argv, world, program }: TypedLine,
@@ -201,20 +188,15 @@ function correctedLineFor(
     const listenText = host === "localhost" ? "" : `${name} ${host} `;
     return retypeLine(world, new Map([[name, joinedValue ? 1 : 2]]), `${listenText}--port ${port}`);
   }
-  // `trigger order succeeded`.
   if (isExcess && /^trigger (order|checkout_session) [a-z]+$/.test([...words, ...restWords].join(" ")))
     return `checkout trigger ${restWords.join(".")}`;
-  // `checkout checkout orders list`.
   const isSafe = restWords.every((word) => safeWord("", word) !== "");
   if (code === UNKNOWN_COMMAND && nextWord === "checkout" && isSafe)
     if (program.commands.some((command) => command.name() === value)) return restWords.join(" ");
-  // `sessions pay o-1 --declined`.
   if (code === UNKNOWN_COMMAND && restWords.length === 3 && restWords[2] === name)
     return correctedLine([...words, nextWord, name], value);
-  // `webhooks listen --forward-to http://localhost:3000`.
   if (code === UNKNOWN_COMMAND && restWords.length <= 3 && option !== "" && argument !== undefined)
     return correctedLine([...words, argument, name], optionValue);
-  // `orders pay o-1 --outcome failed`: the line with the typed options.
   const line = code === UNKNOWN_COMMAND ? correctedLine([...words, nextWord], value) : undefined;
   if (line?.endsWith(` ${value}`) === true && restWords.every(isPlain))
     return [line, ...restWords.slice(2)].join(" ");
@@ -226,7 +208,6 @@ function correctedLineFor(
     const lineForArgument = optionValue === undefined ? correctedLine([...words, name], argument) : undefined;
     return correctedLine([...knownWords, name], optionValue) ?? lineForArgument;
   }
-  // `sandbox clock +2h`.
   if (words.at(-1) === "clock" && DURATION_PATTERN.test(nextWord))
     return `checkout sandbox clock advance ${nextWord.replace("+", "")}`;
   if (isExcess && PORT_PATTERN.test(nextWord)) return correctedLine(words, nextWord);
@@ -248,12 +229,10 @@ function correctedLineFor(
   return wordLine ?? idLine ?? correctedLine([...words, nextWord], value);
 }
 
-/** Whether a shell and this program read the word unchanged. */
 function isPlain(word: string): boolean {
   return safeWord("", word.replace(/^--?(?=\w)/, "").replace("=", "")) !== "";
 }
 
-/** The line without `-o yaml` or `--output table`; undefined for other options and values. */
 function lineWithoutFormat(message: string, { world }: TypedLine): string | undefined {
   const [, name = ""] = /unknown option '(-o|--output|--format)'/.exec(message) ?? [];
   const format = name === "" ? undefined : world.argv[world.argv.indexOf(name) + 1];
@@ -264,10 +243,8 @@ function lineWithoutFormat(message: string, { world }: TypedLine): string | unde
     : `there is no YAML; this prints JSON: ${retype("--json")}`;
 }
 
-/** The smallest number without a unit that is taken for milliseconds, not seconds. */
 const MIN_MS = 1000;
 
-/** The typed line with a unit for a duration that is only a number: `--timeout 10`, `--latency 2000`. */
 function lineWithUnit({ duration: refused }: CommanderError, { world }: TypedLine): string | undefined {
   if (refused === undefined || !/^\d+$/.test(refused.text) || world.argv.includes("--")) return undefined;
   const { option, text: number, unit = Number(number) < MIN_MS ? "s" : "ms" } = refused;
@@ -276,7 +253,6 @@ function lineWithUnit({ duration: refused }: CommanderError, { world }: TypedLin
   return retypeLine(world, new Map([[option, isJoined ? 1 : 2]]), `${option} ${duration}`);
 }
 
-/** `get orders order-1001`: the verb after its noun, with the other words; undefined for other lines. */
 async function lineWithNounFirst({ code }: CommanderError, line: TypedLine): Promise<string | undefined> {
   const [verb = "", noun = "", ...tail] = wordsWithoutCommonOptions(line.argv);
   if (code !== UNKNOWN_COMMAND || line.words.length > 0 || line.world.argv.includes("--")) return undefined;
@@ -290,7 +266,6 @@ async function lineWithNounFirst({ code }: CommanderError, line: TypedLine): Pro
     : ["checkout", group, name, ...tail].join(" ");
 }
 
-/** The variable that replaces an option for a secret; undefined for other options. */
 function secretVariableFor(message: string, words: readonly string[]): string | undefined {
   const [, name = ""] =
     /^unknown option '--(api-key|control-token|admin-token|signing-secret)'/.exec(message) ?? [];
@@ -299,7 +274,6 @@ function secretVariableFor(message: string, words: readonly string[]): string | 
   return settingVariable(prefix, name);
 }
 
-/** Suggestions for an unknown command, an unknown option or an excess argument; empty if there are none. */
 async function suggestionFor({ code, message }: CommanderError, line: TypedLine): Promise<Suggestion> {
   const { words, command, argv } = line;
   if (code === UNKNOWN_COMMAND) return suggestedCommand(line);
@@ -329,18 +303,15 @@ async function suggestedCommand(line: TypedLine): Promise<Suggestion> {
   const { commandPaths } = await import("../program.ts");
   const { default: leven } = await import("leven");
   const paths = await commandPaths({ world, version: VERSION, exit: () => undefined });
-  // Omits the group that was typed.
   const otherPaths = paths.filter((path) => path.join(" ") !== knownWords.join(" "));
   const groupLength = group === undefined ? knownWords.length : 1;
   return similarCommands(otherPaths, { words, groupLength }, leven);
 }
 
-/** The group for a noun of another tool, or for the singular of a group: `order list`. */
 function groupFor({ program }: TypedLine, noun = ""): string | undefined {
   return program.commands.find((command) => command.name() === `${noun}s`)?.name() ?? groupOfNoun(noun);
 }
 
-/** An excess argument may be half of a duration, a part of a value with spaces, or a value whose option is missing. */
 function suggestForArgument({ options, registeredArguments }: Command, argv: readonly string[]): Suggestion {
   const longFlags = options.flatMap(({ long }) => long ?? []);
   const typedText = argv.join(" ");
@@ -358,7 +329,6 @@ function suggestForArgument({ options, registeredArguments }: Command, argv: rea
   return longFlags.filter((long) => long === "--order-id" && !argv.some((word) => optionName(word) === long));
 }
 
-/** The message about an unknown option without the option's value, which may be a secret, as in `--api-key=…`. */
 function removeValue(message: string): string {
   return message.replace(/^(error: unknown option '(?:--[^=]+(?==)|-[^-])).+(?=')/s, "$1");
 }

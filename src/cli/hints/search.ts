@@ -4,15 +4,11 @@ type CommandPaths = readonly (readonly string[])[];
 
 type WordComparison = (left: string, right: string) => boolean;
 
-/** Maximum number of suggestions; if more commands match, none is shown. */
 const MAX_SUGGESTIONS = 3;
-/** The number of letters in a word for each letter that may be mistyped. */
 const LETTERS_PER_TYPO = 3;
 
-/** Typed words; the first `groupLength` words name a command group. */
 type TypedWords = { readonly words: readonly string[]; readonly groupLength: number };
 
-/** The commands that the typed words may mean. `distanceOf` computes the edit distance of two words. */
 export function similarCommands(
   paths: CommandPaths,
   { words, groupLength }: TypedWords,
@@ -28,17 +24,13 @@ export function similarCommands(
   const pathsAt = (depth: number, match: WordComparison): CommandPaths =>
     groupPaths.filter((path) => path.length > depth && startsWithWords(path.slice(depth), restWords, match));
   const candidateLists: readonly CommandPaths[] = [
-    // The same words in another order, or in the singular: `create order`.
     commandsWithWords(paths, words),
-    // Another tool's subcommand, after the group (`orders show`) or before it (`show orders`).
     ...subcommandsFor(restWords[0] ?? "").map((name) =>
       commandsWithWords(paths, words.with(groupLength, name)),
     ),
-    // A command without its group: `start` for `sandbox start`.
     pathsAt(1, Object.is).filter(isWhole),
     pathsAt(1, isSame).filter(isWhole),
     pathsAt(2, isSame),
-    // Not within a group, where commander itself suggests commands.
     groupLength === 0
       ? pathsAt(1, isNear).filter((path) => isWhole(path) && !isDestructive(path.join(" ")))
       : [],
@@ -50,7 +42,6 @@ export function similarCommands(
   return longestPaths.length <= MAX_SUGGESTIONS ? longestPaths.map((path) => path.join(" ")) : [];
 }
 
-/** The options that a typed option may mean: `--amount`, `-json`, `-d`. */
 export function similarOptions(
   longFlags: readonly string[],
   typedFlag: string,
@@ -71,7 +62,6 @@ export function similarOptions(
     ? [aliasFlags, nameFlags]
     : [
         aliasFlags,
-        // One dash is missing.
         longFlags.filter((flag) => argv.includes(flag.slice(1))),
         nameFlags,
         longFlags.filter((flag) => flag.startsWith(`-${typedFlag}`)),
@@ -80,7 +70,6 @@ export function similarOptions(
   return matchingFlags.length <= MAX_SUGGESTIONS ? matchingFlags : [];
 }
 
-/** Commands with these words in any order, ignoring a plural "s". */
 function commandsWithWords(paths: CommandPaths, words: readonly string[]): CommandPaths {
   return paths.filter((path) => {
     const typedWords = words.slice(0, path.length);
@@ -96,7 +85,6 @@ function startsWithWords(
   return startWords.every((word, at) => match(word, words[at] ?? ""));
 }
 
-/** Whether two words are equal, ignoring a plural "s". */
 export function isSame(left: string, right: string): boolean {
   return left === right || left === `${right}s` || `${left}s` === right;
 }

@@ -6,7 +6,7 @@ const QUIT_KEYS = new Set(["q", "\u0003", "\u0004"]);
 
 export type ListenKey = "quit" | "replay" | "details";
 
-/** Reads single keys; ignores keys that send an escape sequence. The end of the block restores the terminal. */
+/** Ignores keys that send an escape sequence. The end of the block restores the terminal. */
 export function createKeyReader(
   world: Pick<World, "stdin">,
   onKey: (key: ListenKey) => void,

@@ -61,7 +61,9 @@ async function runListen(context: Context, options: ListenCommandOptions): Promi
   return await runSession(context, session, stop);
 }
 
-/** The command's sandbox; a service if `--secret-file` is given, or with a secret in the environment and no sandbox. */
+/**
+ * The sender is a service if `--secret-file` is given, or with a secret in the environment and no sandbox.
+ */
 async function resolveSender(context: Context, options: ListenCommandOptions): Promise<Sender> {
   if (options.secretFile !== undefined) return resolveService(context, options);
   const isSecretSet = (context.world.env[SECRET_VARIABLE] ?? "") !== "";
@@ -80,7 +82,6 @@ async function resolveSender(context: Context, options: ListenCommandOptions): P
       "--header-names is only for a service with its own header names; events come from the sandbox here",
       "leave it out; or listen to a service: --secret-file FILE --port 4300",
     );
-  // The store stays the same while the command listens, even if the sandbox gets another address.
   const { storeId } = target;
   const store = storeId === undefined ? {} : { storeId };
   const locate = (): ControlTarget | undefined => {
@@ -92,7 +93,6 @@ async function resolveSender(context: Context, options: ListenCommandOptions): P
   return { kind: "sandbox", locate, since, fetchesDeliveries };
 }
 
-/** A service that does not offer registration: only its secrets are known. */
 async function resolveService(context: Context, options: ListenCommandOptions): Promise<Sender> {
   const { port, since, exitOnDisconnect } = options;
   const secrets = await requireSigningSecrets(context, options);
@@ -109,7 +109,6 @@ async function resolveService(context: Context, options: ListenCommandOptions): 
   return { kind: "service", secrets };
 }
 
-/** The first events to receive, in the form that the sandbox accepts; a span counts back from the store's time. */
 async function resolveSince(
   context: Context,
   { since = "last" }: ListenCommandOptions,
@@ -126,7 +125,6 @@ async function resolveSince(
   return { at: await resolveMoment(context, since, { direction: "past", target }) };
 }
 
-/** The seen events, recorded in the folder's journal, or in memory without a folder; closed at the end of the block. */
 function openSeenEventLog(
   { world, printer, around }: Context,
   options: ListenCommandOptions,
@@ -151,7 +149,10 @@ function closeAtEnd(seenEvents: SeenEvents): SeenEvents & Disposable {
   return { ...seenEvents, [Symbol.dispose]: seenEvents.close };
 }
 
-/** The listener's secret, otherwise the store's: printing registers no listener, because events would wait for it. */
+/**
+ * Prints the store's secret if there is no listener: printing registers none, because events would wait for
+ * it.
+ */
 async function printSecret(context: Context): Promise<number> {
   const endpointList = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const listener = endpointList.endpoints.find(({ kind }) => kind === "listener");

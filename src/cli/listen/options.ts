@@ -32,7 +32,6 @@ import { durationText } from "../../core/duration.ts";
 import { PARTS } from "../../core/refusals/parts.ts";
 import { english } from "../../core/language.ts";
 
-/** The first events to receive: held events, events after a given event, or events since a time. */
 type ListenStart = "last" | EventStart;
 
 export type ListenCommandOptions = Omit<SecretOptions, "payloadFile"> & {
@@ -55,15 +54,13 @@ export type ListenCommandOptions = Omit<SecretOptions, "payloadFile"> & {
 export type ListenPlan = ForwardPlan & {
   readonly headers: readonly AddedHeader[];
   readonly allowedHosts: readonly string[];
-  /** Host headers that this listener accepts in addition to loopback names. */
+  /** Host headers, accepted in addition to loopback names. */
   readonly ownHosts: readonly string[];
   readonly timeoutMs: number;
   readonly tls: TlsTrust | undefined;
-  /** The header names of `--header-names`; undefined for the default names. */
   readonly dialect: Dialect | undefined;
 };
 
-/** Default timeout for a target's answer, in milliseconds: shorter than the sandbox's timeout for the listener. */
 const DEFAULT_TIMEOUT_MS = 10_000;
 
 export function listenOptions(): Option[] {
@@ -149,7 +146,6 @@ export function createListenPlan(context: Context, options: ListenCommandOptions
 
 const NO_PORT = -1;
 
-/** Refuses an address to which events cannot be forwarded. */
 function checkTarget(url: string, policy: TargetPolicy, world: World): void {
   const host = URL.canParse(url) ? new URL(url).hostname : "";
   const targetPolicy = { ...policy, ownPort: NO_PORT };

@@ -14,9 +14,8 @@ import type { ListenPlan } from "./options.ts";
 import type { ResultOf } from "../output/output.ts";
 import { fieldLines, type Printer, type Style } from "../printer.ts";
 
-/** Length of the longest order event type. Session event types are longer; the column widens at the first one. */
+/** The longest order event type. Session event types are longer; the column widens at the first one. */
 const TYPE_WIDTH = "order.succeeded".length;
-/** Maximum length of a shown text, because the texts of unverified requests can be long. */
 const MAX_TEXT_LENGTH = 64;
 const MAX_BODY_LENGTH = 16 * 1024;
 const MAX_SIGNATURE_DIGITS = 8;
@@ -87,18 +86,14 @@ const OUTCOMES = {
   not_verified: "not_verified",
 } as const satisfies Record<ListenerResult["kind"], string>;
 
-/** The style of lines: with the target's address if there are several targets, and aligned with earlier lines. */
 type LineStyle = Pick<Printer, "style" | "wrap"> & { readonly plan: ListenPlan; readonly typeWidth: number };
 
-/** The width of the event type column in lines of `width` columns; in wide lines it has room for session events. */
 export function typeWidthOf({ width }: Pick<Printer, "width">): number {
   return width < WIDE_LINE_WIDTH ? TYPE_WIDTH : SESSION_TYPE_WIDTH;
 }
 
-/** Width from which a line has room for the longest event type. */
 const WIDE_LINE_WIDTH = 100;
 
-/** The width of the event type column after a delivery: the width of the longest event type so far. */
 export function typeWidthAfter({ claims }: Pick<HandledDelivery, "claims">, oldWidth: number): number {
   const isOfSession = claims.type?.startsWith("checkout_session.") === true;
   return Math.max(oldWidth, isOfSession ? SESSION_TYPE_WIDTH : 0);
@@ -107,9 +102,8 @@ export function typeWidthAfter({ claims }: Pick<HandledDelivery, "claims">, oldW
 const SESSION_TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
 
 /**
- * The line of a delivery; if the store's clock was moved, the real time follows. Below the line: the beginning of a
- * refusal's body, the delivery's fault, and its likely causes. The order_id identifies the order; `d` and `--json` show
- * all ids.
+ * If the store's clock was moved, the real time follows. The order_id identifies the order; `d` and `--json`
+ * show all ids.
  */
 export function handledDeliveryLine(delivery: HandledDelivery, lineStyle: LineStyle): string {
   const { style, typeWidth, wrap } = lineStyle;
@@ -138,13 +132,11 @@ export function handledDeliveryLine(delivery: HandledDelivery, lineStyle: LineSt
   return [line, ...answerLines(result, style), ...faultLines, ...reasonLines].join("\n");
 }
 
-/** The beginning of the answer from a target that refused an event. */
 function answerLines(result: ListenerResult, style: Style): readonly string[] {
   const answerText = result.kind === "answered" && result.status > 299 ? excerpt(result.answer) : "";
   return answerText === "" ? [] : [`  ${style.dim("<")} ${answerText}`];
 }
 
-/** The result of forwarding, in the form of an attempt's result; undefined if no target was tried, or after an abort. */
 function attemptResultOf(result: ListenerResult): CauseMaterial | undefined {
   if (result.kind === "answered") {
     const { url, status, answer, facts } = result;
@@ -206,7 +198,6 @@ function resultParts(
   }
 }
 
-/** The time until the next attempt, by the store's clock; `given up` if there is none. */
 function nextText({ waitMs }: NextAttempt): string {
   if (waitMs === null) return "given up";
   const [size, unit] = SPAN_UNITS.find(([unitMs]) => waitMs >= 2 * unitMs) ?? [SECOND_MS, "s"];
@@ -219,7 +210,6 @@ const SPAN_UNITS = [
   [60 * SECOND_MS, "min"],
 ] as const;
 
-/** The details of a delivery: its headers with shortened signatures, its body, and the target's answer. */
 export function detailLines({ request, result, status }: HandledDelivery): string {
   const headers = headerPairs(request.rawHeaders).map(
     ([name, value]) => `> ${name}: ${displayHeader(value)}`,
@@ -234,7 +224,6 @@ export function detailLines({ request, result, status }: HandledDelivery): strin
     .join("\n");
 }
 
-/** Recognises a signature by its form, because another service may use another header name. */
 function displayHeader(value: string): string {
   if (!SIGNATURES_PATTERN.test(value)) return value;
   return value
@@ -249,7 +238,6 @@ function prettyBody(body: Uint8Array): string[] {
   return cutText(text, MAX_BODY_LENGTH).split("\n");
 }
 
-/** The time of day in UTC, such as `09:30:00Z`. */
 export function timeOfDay(at: number): string {
   return `${toIso(at).slice(11, 19)}Z`;
 }

@@ -37,13 +37,12 @@ import { waitAtMost } from "../stopping.ts";
 import { unwrapAnswer } from "../target/call.ts";
 import { output } from "../output/output.ts";
 
-/** The sender: a sandbox at its current address, or a service without registration. */
 export type Sender =
   | {
       readonly kind: "sandbox";
       readonly locate: () => ControlTarget | undefined;
       readonly since: RequestOf<"registerListener">["since"];
-      /** Whether the listener fetches its deliveries, because the sandbox may not be able to connect to it. */
+      /** The sandbox may not be able to connect to the listener. */
       readonly fetchesDeliveries: boolean;
     }
   | { readonly kind: "service"; readonly secrets: readonly string[] };
@@ -57,10 +56,8 @@ type SessionOptions = {
   readonly readsKeys: boolean;
 };
 
-/** An open session. `listener` is the server that receives its deliveries, or the poller that fetches them. */
 type Session = {
   readonly listener: Pick<Listener, "close">;
-  /** The address that the sandbox knows. */
   readonly url: string;
   readonly port: number;
   readonly webhooks: WebhookListener;
@@ -68,22 +65,16 @@ type Session = {
   readonly lastDelivery: () => HandledDelivery | undefined;
 };
 
-/** Interval of checks, in milliseconds. The sandbox holds each check while nothing changes. */
 const CHECK_INTERVAL_MS = 1000;
-/** Maximum duration of a stop, in milliseconds; deliveries in flight get slightly less. */
 const STOP_TIMEOUT_MS = 1000;
 const DRAIN_TIMEOUT_MS = 800;
-/** Maximum size of a body in bytes: events are larger than requests, and each connection holds one body in memory. */
+/** Events are larger than requests, and each connection holds one body in memory. */
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_CONNECTIONS = 64;
-/** Maximum length of the shown reason why a request is not a delivery, in characters. */
 const MAX_REASON_LENGTH = 200;
-/** Length of the name in a fetching listener's address, in characters: enough to tell a store's listeners apart. */
 const LISTENER_NAME_LENGTH = 8;
-/** Additional idle time of a connection beyond the target's timeout, in milliseconds. */
 const EXTRA_IDLE_MS = 30_000;
 
-/** Listens until `stop` is aborted; refuses if another listener takes over, or the sandbox is lost. */
 export async function runSession(
   context: Context,
   options: SessionOptions,
@@ -99,7 +90,6 @@ const STOP_TEXTS = {
   service: "checkout listen stopped.",
 };
 
-/** Listens until the stop; refuses if listening ends otherwise. Either way, registration and port are released. */
 async function listenUntil(context: Context, options: SessionOptions, stop: AbortController): Promise<void> {
   await using session = await openSession(context, options);
   const raceWithStop = createStopRace(stop.signal);
@@ -136,7 +126,6 @@ async function openSession(context: Context, options: SessionOptions): Promise<S
   return closeAtEnd({ ...createdSession, listener: listenOutcome.value });
 }
 
-/** Creates a session without its listener, which is a server or a poller. */
 function createSession(
   context: Context,
   { plan, sender, seenEvents }: SessionOptions,
@@ -175,7 +164,7 @@ function createSession(
   return { url, port, registration, webhooks, lastDelivery: () => shownDelivery };
 }
 
-/** Deliveries are accepted at the root and at the target's path, so that a tunnel's address can have either path. */
+/** A tunnel's address can have either path. */
 function pathsOf({ defaultUrl }: ListenPlan): string[] {
   return [...new Set(["/", ...(defaultUrl === undefined ? [] : [new URL(defaultUrl).pathname])])];
 }
@@ -190,7 +179,6 @@ function createFixedSource(sender: Sender, { dialect }: ListenPlan): DeliverySou
   };
 }
 
-/** Hides the sender's signing secrets in the output, because a target may echo one. */
 function hideSecrets({ printer }: Context, source: DeliverySource): DeliverySource {
   return {
     ...source,
@@ -202,7 +190,6 @@ function hideSecrets({ printer }: Context, source: DeliverySource): DeliverySour
   };
 }
 
-/** Registers the listener if the sender supports registration, and reports that it is ready. */
 async function startSession(
   { world, printer }: Context,
   { sender, plan, readsKeys }: SessionOptions,
@@ -246,7 +233,7 @@ async function watchConnection(context: Context, options: WatchOptions): Promise
   }
 }
 
-/** The time of a line: by the store's clock, as in lines of deliveries, followed by the real time if that differs. */
+/** The real time follows if it differs. */
 async function readLineTime(
   { world, printer }: Context,
   registration: ListenerRegistration | undefined,
@@ -258,7 +245,6 @@ async function readLineTime(
   return { at: storeAt, realAt, realTimeTexts: [printer.style.dim(`real time ${timeOfDay(realAt)}`)] };
 }
 
-/** Reports a change; refuses if listening has ended. */
 async function reportChange(
   context: Context,
   options: WatchOptions,
@@ -301,7 +287,6 @@ async function reportChange(
         `the sandbox no longer delivers here: ${change.reason}; run checkout listen again`,
       );
     case "refused":
-      // Throws: the answer is a refusal.
       unwrapAnswer(change.answer, { credential_invalid: ASK_OWNER_HINT });
       return;
     case "taken_over":
@@ -315,7 +300,6 @@ async function reportChange(
 
 const ASK_OWNER_HINT = "ask the owner of the sandbox for another token: checkout tokens create";
 
-/** Handles a key; only one replay is requested at a time. */
 function createKeyHandler(
   context: Context,
   { registration, lastDelivery }: Session,
@@ -346,7 +330,6 @@ function createKeyHandler(
   };
 }
 
-/** Leaves deliveries to the next listener, unless it has registered already. Events in progress are still forwarded. */
 async function closeSession({ listener, webhooks, registration, url }: Session): Promise<void> {
   // A listener that fetches its deliveries answers them before it leaves, because it cannot answer afterwards.
   if (isFetchingListenerAddress(url)) await listener.close(DRAIN_TIMEOUT_MS);
@@ -355,10 +338,9 @@ async function closeSession({ listener, webhooks, registration, url }: Session):
   await webhooks.idle();
 }
 
-/** Waits for one piece of work at a time, or for the stop, whichever happens first. */
 type StopRace = <Value>(work: Promise<Value>) => Promise<Value | "stopped">;
 
-/** Keeps only the last wait: a promise that lives as long as the session would accumulate all of them. */
+/** A promise that lives as long as the session would accumulate all waits, so only the last wait is kept. */
 function createStopRace(signal: AbortSignal): StopRace {
   let wake = (): void => undefined;
   signal.addEventListener("abort", () => wake(), { once: true });

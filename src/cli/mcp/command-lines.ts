@@ -4,7 +4,7 @@ type CommandLines = {
   readonly [Name in ToolName]: (input: ToolInput<Name>) => readonly (readonly string[])[];
 };
 
-/** The command lines that each tool runs in order, until an error; it returns the last result. No shell is involved. */
+/** The command lines run in order, until an error; the tool returns the last result. No shell is involved. */
 export const COMMAND_LINES: CommandLines = {
   status: () => [["sandbox", "status"]],
   explain: ({ id }) => [["explain", id]],
@@ -35,14 +35,12 @@ export const COMMAND_LINES: CommandLines = {
     ["deliveries", "retry", ...optionWords({ endpoint, ...fields })],
   ],
   replay_or_restore: ({ event_id: eventId, snapshot }) => [
-    // With both or neither, the command itself refuses its arguments.
     eventId === undefined
       ? ["snapshots", "restore", ...(snapshot === undefined ? [] : [snapshot])]
       : ["events", "replay", eventId, ...(snapshot === undefined ? [] : [snapshot])],
   ],
 };
 
-/** The options with a value, by the names of the tool's arguments. */
 function optionWords(values: Readonly<Record<string, string | number | undefined>>): readonly string[] {
   return Object.entries(values).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name.replaceAll("_", "-")}=${value}`],

@@ -19,7 +19,6 @@ type CreateReport = {
   readonly kind: CheckoutKind;
   readonly request: CreateRequest;
   readonly result: CreateResult;
-  /** Flags that name the service, the store and the folder, for the command that repeats the create. */
   readonly targetFlags: Readonly<Record<string, string>>;
   readonly settings: ResolvedTarget;
   readonly shell: Shell;
@@ -32,7 +31,6 @@ export type CreatedCheckout = {
   readonly attempts: number;
 };
 
-/** Refuses with the reason, the key that a retry must use, and the next step. */
 export function unwrapCreate(context: Context, report: CreateReport): CreatedCheckout {
   const { result, settings } = report;
   const refuse = (problem: Problem): Refused => new Refused(addExplanation(problem, settings));
@@ -113,7 +111,6 @@ function remedyForRefusal(
   if (code === "order_conflict") {
     return "use the existing checkout, or another --order-id; once it has failed, expired or been cancelled, add --new-attempt";
   }
-  // The first capability in the message is the missing capability.
   const [capability = "<name>"] = CAPABILITY_PATTERN.exec(message) ?? [];
   return (
     errorRow(code)?.next?.replace("<name>", capability) ??
@@ -123,7 +120,7 @@ function remedyForRefusal(
 
 const CAPABILITY_PATTERN = new RegExp(`\\b(?:${PAYMENT_METHODS.join("|")}|[A-Z]{3})\\b`);
 
-/** The command that repeats the create: same service, body and key. If a value cannot be quoted, a hint instead. */
+/** Sends the same body with the same key to the same service. Returns a hint if a value cannot be quoted. */
 function resumeCommand(
   { kind, request, targetFlags, shell }: CreateReport,
   { key: idempotencyKey }: JournalEntry,
@@ -139,7 +136,7 @@ function resumeCommand(
   return `run the same command again with the idempotency key ${printableLiteral(idempotencyKey)}; its values cannot be quoted here`;
 }
 
-/** The problem if the service answered with another checkout: the answer is not used, and the entry stays pending. */
+/** The service answered with another checkout: the answer is not used, and the entry stays pending. */
 function mismatchProblem({ request }: CreateReport, entry: JournalEntry, gotCheckout: CheckoutWire): Problem {
   const amountText = formatAmount(gotCheckout.amount_minor, gotCheckout.currency);
   return {

@@ -117,7 +117,6 @@ async function runCreate(context: Context, options: CreateOptions, kind: Checkou
 
 type CreateOutcome = ServiceConnection & { readonly checkout: CreatedCheckout };
 
-/** Prints the created checkout; with `--wait`, only after it has the status of `--until`. */
 async function printCreated(context: Context, options: CreateOptions, order: CreateOutcome): Promise<number> {
   const { checkout, target, settings } = order;
   const { id, checkout_url: page } = checkout.response.data;
@@ -131,7 +130,6 @@ async function printCreated(context: Context, options: CreateOptions, order: Cre
   return printCreatedCheckout(context, { ...checkout, response });
 }
 
-/** A replay returns the status at creation, so the current status is retrieved. */
 async function retrieveCurrent({ world, printer }: Context, order: CreateOutcome): Promise<CreatedCheckout> {
   const { checkout, target, settings } = order;
   if (!checkout.isReplayed) return checkout;
@@ -143,7 +141,6 @@ async function retrieveCurrent({ world, printer }: Context, order: CreateOutcome
   return checkout;
 }
 
-/** The problem of a wait that failed after the create succeeded; it names the created checkout. */
 function waitProblem(
   problem: Problem,
   { id, page, key }: { readonly id: string; readonly page: string; readonly key: string },
@@ -153,7 +150,7 @@ function waitProblem(
   return { ...problem, message, details, next: `checkout sessions get ${id} --wait` };
 }
 
-/** Checks the user's own key, which must reach the service exactly as it was typed. */
+/** The user's own key must reach the service exactly as it was typed. */
 function checkOwnKey(key: string | null): void {
   if (key === null) return;
   const result = parseIdempotencyKey([key]);
@@ -162,7 +159,6 @@ function checkOwnKey(key: string | null): void {
   throw refuseUsage(message, "use a valid key, or leave it out");
 }
 
-/** The request; at a terminal, asks for the missing fields. */
 async function completeRequest(world: World, options: CreateFields): Promise<CreateRequest> {
   const flags = missingFlags(options);
   if (flags.length > 0 && !world.isInteractive()) {
@@ -173,7 +169,6 @@ async function completeRequest(world: World, options: CreateFields): Promise<Cre
   return parseFields(await promptForMissingFields(world, options));
 }
 
-/** A note about set variables that are named like these options: no command reads them. */
 function unreadVariablesText(flags: readonly string[], { env }: World): string {
   const unreadNames = flags
     .map((flag) => settingVariable("CHECKOUT", flag.slice(2)))
@@ -192,14 +187,13 @@ function missingFlags(options: CreateFields): string[] {
     .map((field) => `--${field.replaceAll("_", "-")}`);
 }
 
-/** Runs the service's own check of the body, so that an invalid body is never sent. */
+/** Uses the service's own check of the body, so that an invalid body is never sent. */
 function parseFields(fields: CreateFields): CreateRequest {
   const outcome = parseCreateRequest(buildCreateBody(fields));
   if (outcome.ok) return outcome.value;
   throw refuseUsage(outcome.refusal.message, "correct it; nothing was sent");
 }
 
-/** Prints the request without sending it; creates no journal, but reads an existing one. */
 async function printDryRun(
   context: Context,
   createRequest: ServiceConnection & { readonly intent: RequestedCreate },

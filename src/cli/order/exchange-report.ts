@@ -8,7 +8,6 @@ import { exitCodeOfStatus, interruptedProblem, Refused, type Problem } from "../
 import type { ResolvedTarget } from "../target/resolve.ts";
 import { output, type Output, type ResultOf } from "../output/output.ts";
 
-/** Why an exchange returned no checkout, without the parts that depend on the command. */
 export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>): Omit<Problem, "next"> {
   if (exchange.end === "interrupted") return interruptedProblem();
   const { status } = exchange;
@@ -24,7 +23,7 @@ export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>)
   return { exitCode, code, message, details: { tries: attemptCount, ...retryAfter } };
 }
 
-/** The refusal of a retrieve. `wrongIdHint`: the next step if the service knows no such id; default: the error's row. */
+/** `wrongIdHint`: the next step if the service knows no such id; default: the error's row. */
 export function refuseRetrieve(
   exchange: Exclude<Exchange, { end: "success" }>,
   settings: ResolvedTarget,
@@ -39,11 +38,7 @@ export function refuseRetrieve(
   return new Refused(addExplanation({ ...problem, next }, settings));
 }
 
-/**
- * Adds help to a problem. A sandbox's refusal gets the command that explains it, in the named store. An unreachable
- * service gets the source of its address, and how to start a sandbox there. A `not_found` from an address that does not
- * end with /v1 gets a hint about that.
- */
+/** A `not_found` from an address that does not end with /v1 gets a hint about that. */
 export function addExplanation(
   problem: Problem,
   {
@@ -72,7 +67,6 @@ const KEY_REFUSAL_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   "production_approval_missing",
 ]);
 
-/** The source of an address and, if the address is on this machine, how to start a sandbox there. */
 function addressSourceText(url: string, source: string): string {
   const { hostname, port, protocol } = new URL(url);
   const sourceText = `the address is from ${source}`;
@@ -91,7 +85,7 @@ export function checkoutFields(checkout: CheckoutWire, idempotencyKey?: string):
   ]);
 }
 
-/** The result of every command that prints a checkout of the service. `data` repeats it in the form of earlier versions. */
+/** `data` repeats the checkout in the form of earlier versions. */
 export function checkoutOutput(
   response: CheckoutResponse,
   facts?: Required<Pick<ResultOf<"checkout">, "idempotency_key" | "replayed" | "tries">>,

@@ -5,7 +5,6 @@ import { openJournal } from "../../store/journal/journal.ts";
 import type { Context } from "../command.ts";
 import { problemOf, Refused } from "../problem.ts";
 
-/** Opens the journal of an existing state folder; the end of the enclosing block closes it. */
 export function openFolderJournal(
   { world, printer }: Pick<Context, "world" | "printer">,
   folder: string,

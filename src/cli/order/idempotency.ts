@@ -33,7 +33,6 @@ export function registerIdempotency(group: Group): void {
   });
 }
 
-/** A command about the journal of the folder; the journal is undefined if there is none. */
 function withJournal(act: (context: Context, journal: Journal | undefined, key: string) => Promise<number>) {
   return async (context: Context, _options: CommonOptions, key = ""): Promise<number> => {
     const { world } = context;

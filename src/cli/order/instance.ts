@@ -2,10 +2,9 @@ import { isLoopback } from "../../core/loopback.ts";
 import type { World } from "../../world.ts";
 import type { ResolvedTarget } from "../target/resolve.ts";
 
-/** Timeout in milliseconds, for a process on this machine. */
 const TIMEOUT_MS = 1000;
 
-/** The sandbox's instance id, from `run.json` or else from the sandbox (decision 96). Null if neither gives it. */
+/** Read from `run.json`, otherwise asked of the sandbox (decision 96). Null if neither gives it. */
 export async function resolveInstance(
   world: Pick<World, "env" | "send">,
   { sandbox, baseUrl }: Pick<ResolvedTarget, "sandbox" | "baseUrl">,
@@ -15,7 +14,6 @@ export async function resolveInstance(
   if (token === "" || baseUrl.value === null || baseUrl.source !== "CHECKOUT_BASE_URL") return null;
   const { origin, hostname } = new URL(baseUrl.value);
   if (!isLoopback(hostname)) return null;
-  // Loaded on demand: most folders have a run.json.
   const { fetchDescription } = await import("../../client/control/describe.ts");
   const outcome = await fetchDescription(world, { origin, token, timeoutMs: TIMEOUT_MS });
   return outcome.ok ? outcome.value.instanceId : null;

@@ -83,7 +83,6 @@ function emptyListText(command: string, { searched }: AnswerOf<"listCheckouts">)
   return searched === null ? `no matching ${command}` : `no matching ${command} among the newest ${searched}`;
 }
 
-/** The line of an order_id whose creates were refused, with the command that explains it. */
 function refusedOrderLine(refused: AnswerOf<"listCheckouts">["refused"][number]): string {
   const { orderId, requestId, status, code, count } = refused;
   const times = count === 1 ? "" : ` ${count} times`;
@@ -122,7 +121,7 @@ export async function findListingSandbox(context: Context, noun: string): Promis
   throw refuseUsage(message, "to retrieve a single one from a service: checkout sessions get <id>");
 }
 
-/** If no store is named, selects the API key's store by the end of the key. Refuses a key of no store of this sandbox. */
+/** Without a named store, the end of the key selects it. Refuses a key of no store of this sandbox. */
 export async function selectStoreOfKey(context: Context, target: ControlTarget): Promise<ControlTarget> {
   const { apiKey } = surroundingsAt(context.around, target.origin);
   if (apiKey === undefined || target.storeId !== undefined) return target;

@@ -18,7 +18,6 @@ type ManagedCreate = ServiceConnection & {
   readonly policy: RetryPolicy;
 };
 
-/** Creates a checkout with a key from the journal in the state folder. Refuses unless the create succeeds. */
 export async function createWithManagedKey(
   context: Context,
   options: ServiceOptions,

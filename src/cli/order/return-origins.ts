@@ -69,7 +69,6 @@ export function registerReturnOrigins(group: Group): void {
 
 type Change = RequestOf<"changeReturnOrigins">;
 
-/** Runs the service's own check first, so that an invalid origin is a usage error even without a sandbox. */
 function checkChange({ world }: Context, change: Change): Change {
   const origin = parseReturnOrigin(change.origin);
   if (!origin.ok) throw refuseUsage(origin.refusal.message, remedyForOrigin(change, shellOf(world.env)));

@@ -9,12 +9,12 @@ import { refuseUsage } from "../problem.ts";
 import { connectToSandbox, retryPolicyOf } from "../target/resolve.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 
-/** The catalog price of an order or session that a command creates by itself, unless `--price-id` names a price. */
+/** Used for an order or session that a command creates by itself, unless `--price-id` names a price. */
 export const DEFAULT_PRICE = "price_coffee";
 
 const ORDER_ID_BYTES = 6;
 
-/** The request for a checkout that a command needs; without the user's own order_id, each request is a new purchase. */
+/** Without the user's own order_id, each request is a new purchase. */
 export function newPurchaseRequest(
   world: Pick<World, "randomBytes">,
   createInput: {
@@ -36,11 +36,9 @@ type SandboxCreate = {
   readonly kind: CheckoutKind;
   readonly request: CreateRequest;
   readonly control: ControlTarget;
-  /** The User-Agent of the create. Default: the User-Agent of all commands. */
   readonly agent?: string;
 };
 
-/** Creates a checkout in the sandbox that the command acts on, even if the environment names another service. */
 export async function createInSandbox(
   context: Context,
   options: ServiceOptions,

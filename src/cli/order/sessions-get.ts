@@ -29,7 +29,6 @@ export function registerSessionsGet(group: Group): void {
   });
 }
 
-/** Retrieves once, or with `--wait` until the status of `--until`; exit 1 if the id is unknown. */
 async function runSessionsGet(context: Context, options: WaitOptions, text = ""): Promise<number> {
   const service = await connectToService(context);
   const id = await resolveId(context, service, text);
@@ -57,7 +56,9 @@ async function retrieve(
   throw refuseRetrieve(exchange, settings, hint);
 }
 
-/** Only a sandbox can look up an order_id or a short id: v1 has no list, and requires a UUID (interface 16). */
+/**
+ * Only a sandbox can look up an order_id or a short id: v1 has no list, and requires a UUID (interface 16).
+ */
 async function resolveId(
   context: Context,
   { target, settings }: ServiceConnection,

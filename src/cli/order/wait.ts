@@ -35,14 +35,13 @@ export function waitOptions(): Option[] {
   ];
 }
 
-/** The policy of each request. In a command that waits, `--timeout` limits the whole wait instead. */
 export function pollPolicy(settings: ResolvedTarget, { wait }: WaitOptions): RetryPolicy {
   const policy = retryPolicyOf(settings);
   if (wait !== true) return policy;
   return { ...policy, timeoutMs: Math.min(policy.timeoutMs, DEFAULT_RETRY_POLICY.timeoutMs) };
 }
 
-/** Waits until a checkout has a status; exit 7 on timeout, exit 1 if it reached another final status. */
+/** Exit 7 on timeout, exit 1 if the checkout reached another final status. */
 export async function waitForStatus(
   context: Context,
   options: WaitOptions,

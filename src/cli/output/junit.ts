@@ -1,10 +1,8 @@
-// JUnit XML, as CI services read it: one suite with the results of a command.
 import { dirname, resolve } from "node:path";
 import { publishableText } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { Refused } from "../problem.ts";
 
-/** Why a case did not pass. */
 type CaseResult = { readonly message: string } & (
   | { readonly element: "failure" | "error"; readonly type: string; readonly text: string }
   | { readonly element: "skipped" }
@@ -17,9 +15,7 @@ type Case = {
 };
 
 type Suite = {
-  /** The command, such as `checkout checklist`. */
   readonly name: string;
-  /** In ISO 8601. */
   readonly timestamp?: string;
   readonly properties: Readonly<Record<string, string | number>>;
   readonly cases: readonly Case[];
@@ -71,8 +67,8 @@ function escapeXml(text: string): string {
 }
 
 /**
- * The JUnit file of a report. Refuses a missing folder immediately, before the reported work starts. `write` is called
- * after the report was printed, so that a failure to write the file does not lose the report.
+ * Refuses a missing folder before the reported work starts. `write` is called after the report was printed,
+ * so that a failure to write the file does not lose the report.
  */
 export function prepareJunitFile(
   { cwd, files }: Pick<World, "cwd" | "files">,

@@ -1,6 +1,3 @@
-// The kinds of results that `--json` prints: output.schema.json and docs/json.md are made from these tables, and a
-// command prints only a value of a kind (cli/output/output.ts). A new command needs its words in a row; a new kind of
-// result needs a row, with its shape unless it is an answer of the control API; the output writes fields in snake_case.
 import * as z from "zod/mini";
 import { text, type Kind } from "./kind.ts";
 import { PAYMENT_KINDS } from "./payment-kinds.ts";
@@ -26,5 +23,4 @@ export const KINDS = {
 
 export type KindName = keyof typeof KINDS;
 
-/** Commands whose stdout belongs to another program, or to a protocol, so that they print no JSON result. */
 export const COMMANDS_WITHOUT_RESULT = ["exec", "mcp"] as const;

@@ -3,7 +3,7 @@ import type { KINDS, KindName } from "./kinds.ts";
 
 declare const outputMark: unique symbol;
 
-/** The result of a command as `--json` prints it. Only `output` and `answerOutput` create it, of a kind in `KINDS`. */
+/** Only `output` and `answerOutput` create a value of this type. */
 export type Output = { readonly [outputMark]: true };
 
 type ShapedKind = {
@@ -12,7 +12,7 @@ type ShapedKind = {
 
 export type ResultOf<Name extends ShapedKind> = WireOf<(typeof KINDS)[Name]["shape"]>;
 
-/** A result of a kind. The kind is known to the compiler alone, so that no command loads the shapes of all kinds. */
+/** Only the compiler knows the kind, so that no command loads the shapes of all kinds. */
 export function output<Name extends ShapedKind>(_kind: Name, value: ResultOf<Name>): Output {
   return value as unknown as Output;
 }

@@ -20,7 +20,6 @@ const journalEntry = z.object({
   updatedAt: text,
 });
 
-/** A value of a detail may be another detail. Causes of older versions have a text. */
 const detailFact = z.object({ fact: text, values: z.array(z.unknown()) });
 const cause = z.object({
   code: text,
@@ -70,13 +69,11 @@ const listenChange = z.object({
   reason: z.optional(text),
 });
 
-/** The kinds of results about orders, payments, webhooks, faults and requests. */
 export const PAYMENT_KINDS = {
   checkout: {
     about: "an order or a session as v1 returns it; after a create, with its idempotency key",
     commands: ["orders create", "sessions create", "sessions get"],
     jq: ".id",
-    /** The fields of the interface, and the service's envelope, whose `data` repeats them for older clients. */
     shape: z.extend(checkoutWire, {
       ...checkoutResponse.shape,
       idempotencyKey: z.optional(text),
@@ -221,12 +218,10 @@ export const PAYMENT_KINDS = {
     jq: ".valid",
     shape: z.object({
       valid: z.boolean(),
-      /** The fields of a valid signature. */
       timestamp: z.optional(z.int()),
       ageSeconds: z.optional(z.int()),
       secretOf: z.optional(text),
       endpointId: z.optional(textOrNull),
-      /** The fields of an invalid signature. */
       code: z.optional(text),
       message: z.optional(text),
       causes: z.optional(z.array(cause)),

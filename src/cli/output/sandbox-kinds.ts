@@ -14,11 +14,9 @@ import { text, textOrNull, texts, type Kind } from "./kind.ts";
 
 const { name, ...judgement } = checklist.shape.items.def.element.shape;
 const partVerdict = z.enum(["passed", "failed", "unknown"]);
-/** A fault that a search scheduled. The second form is a kill: `faults add` has no such action. */
 const scheduledFault = z.union([faultRequest, z.object({ action: text, match: z.unknown() })]);
 const settingDifferences = z.array(z.object({ field: text, from: text, to: text }));
 
-/** The kinds of results about sandboxes, stores, the launch and this machine. */
 export const SANDBOX_KINDS = {
   snapshot: {
     about: "a new or replaced snapshot",
@@ -70,12 +68,9 @@ export const SANDBOX_KINDS = {
       startedAt: textOrNull,
       logFile: textOrNull,
       heldBack: textOrNull,
-      /** The value of `heldBack` as a fact. */
       hold: z.nullable(hold),
       activeFaults: z.nullable(z.number()),
-      /** Changes at each start in memory, each reset and each restore. */
       instanceId: textOrNull,
-      /** The settings by their names in the control API. */
       settings: z.nullable(z.record(text, z.unknown())),
       /** Why other values are unknown although the sandbox's process is running. */
       problem: textOrNull,
@@ -222,16 +217,13 @@ export const SANDBOX_KINDS = {
     jq: ".broken[].cause",
     shape: z.object({
       ok: z.boolean(),
-      /** The fields of a run of one part. */
       verdict: z.optional(partVerdict),
       drillId: z.optional(textOrNull),
       steps: z.optional(shownDrill.shape.steps),
       seed: text,
       histories: z.int(),
       held: z.int(),
-      /** Set if the run was interrupted; the report then has the results so far. */
       interrupted: z.optional(z.literal(true)),
-      /** The number of histories that were not run, and a budget that suffices for all histories. */
       notRun: z.optional(z.int()),
       nextBudget: z.optional(text),
       broken: z.array(
@@ -348,7 +340,6 @@ export const SANDBOX_KINDS = {
     shape: z.extend(calibrationRecord, {
       /** With `--check`: the decisions whose verdict differs from the record. */
       differences: z.optional(z.array(z.int())),
-      /** With `--check`: the decisions that could not be compared this time. */
       notObserved: z.optional(z.array(z.int())),
     }),
   },
@@ -418,7 +409,6 @@ export const SANDBOX_KINDS = {
     about: "the entry of an agent's configuration",
     commands: ["mcp config"],
     jq: ".mcpServers",
-    /** The first shape is for Codex, which reads TOML instead of JSON. */
     shape: z.union([
       z.object({ file: text, text }),
       z.record(text, z.record(text, z.object({ command: text, args: texts }))),

@@ -7,7 +7,6 @@ import { KINDS, type KindName } from "./kinds.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The schema of every kind of result, as definitions of one JSON Schema: part of the package. */
 export function outputSchema(): Json {
   const names = Object.keys(KINDS) as readonly KindName[];
   return {
@@ -21,12 +20,9 @@ export function outputSchema(): Json {
   };
 }
 
-/** The schema of one kind. `isClosed`: objects allow no further fields; for tests. */
 export function schemaOf(name: KindName, { isClosed = false } = {}): Json {
-  // Each error may have further fields.
   if (name === "error")
     return { ...shapeSchema(name, isClosed), additionalProperties: { type: ["string", "number"] } };
-  // The schema of the command map is recursive, so its references need a root of their own.
   if (name === "help")
     return { ...commandMapSchema(), $id: "https://hosted-checkout.invalid/help.schema.json" };
   return shapeSchema(name, isClosed);
@@ -37,7 +33,6 @@ function shapeSchema(name: KindName, isClosed: boolean): Json {
   return onlySchema !== undefined && tail.length === 0 ? onlySchema : { anyOf: [onlySchema, ...tail] };
 }
 
-/** The shapes of a kind, each once: the answers of its operations, and its own shape. */
 function shapesOf({ operations = [], shape }: Kind): readonly z.ZodMiniType[] {
   const answers = operations.map((name) => CONTROL_OPERATIONS[name].answer);
   return [...new Set([...answers, ...(shape === undefined ? [] : [shape])])];

@@ -16,7 +16,6 @@ import { output } from "../output/output.ts";
 type OpenOptions = ServiceOptions & RightsOptions & { readonly print?: boolean };
 
 const FILE_NAME = "sign-in.html";
-/** How long a file in the temporary folder is kept for the browser to load, in milliseconds. */
 const FILE_LIFETIME_MS = 5000;
 
 export function registerOpen(group: Group): void {
@@ -64,7 +63,6 @@ async function runOpen(context: Context, options: OpenOptions, id?: string): Pro
   return exitCode;
 }
 
-/** A sign-in link to the first page of the store, or to the object with an id. */
 async function createSignIn(context: Context, options: OpenOptions, id?: string) {
   const isStoreLink = isForStore(context, options);
   const target = await controlTarget(context);
@@ -81,7 +79,6 @@ async function createSignIn(context: Context, options: OpenOptions, id?: string)
   return callAt(context, target, { name: "createSignIn", body, remedies: LINK_REMEDIES });
 }
 
-/** Whether a link is for somebody else: a printed link to a named store. The user's own browser opens as the owner. */
 function isForStore({ around }: Context, { print, role, valid }: OpenOptions): boolean {
   if (print === true && around.storeFlag !== undefined) return true;
   if (role === undefined && valid === undefined) return false;
@@ -100,9 +97,9 @@ type OpenResult =
   | { readonly ok: false; readonly message: string };
 
 /**
- * Opens a link through a file that redirects to it: every user of this machine can read a process's arguments, and the
- * browser's arguments would contain the code (decision 99). The next call overwrites the file in the state folder; a
- * file in a temporary folder is removed.
+ * Every user of this machine can read a process's arguments, which would contain the code (decision 99), so
+ * the browser opens a file that redirects to the link. The next call overwrites the file in the state folder;
+ * a file in a temporary folder is removed.
  */
 async function openSecretly(context: Context, link: string): Promise<OpenResult> {
   const { world } = context;
@@ -140,12 +137,10 @@ function writeKeptFile(world: World, folder: string, content: string): Temporary
   return { path, remove: () => world.files.remove(path) };
 }
 
-/** The state folder of a sandbox that runs here; undefined if only the environment names the sandbox. */
 function runningFolder({ around }: Context): string | undefined {
   return catchRefusal(around.run).value && around.location();
 }
 
-/** A page that redirects the browser immediately, and does not stay in its history. */
 function redirectPage(link: string): string {
   const text = link.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
   return `<!doctype html>

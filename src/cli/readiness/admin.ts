@@ -14,11 +14,9 @@ type ActionOptions = CommonOptions & { readonly note?: string };
 type Action = {
   readonly summary: string;
   readonly resultText: string;
-  /** The kind of the action's subject; undefined if the subject is the store. */
   readonly part?: keyof typeof PARTS;
 };
 
-/** The argument of an action on a part of the store, and the command that shows such parts. */
 const PARTS = {
   capability: { argument: "<name>", hint: "checkout capabilities list shows them" },
   price: { argument: "<id>", hint: "checkout prices list shows the prices" },
@@ -81,7 +79,7 @@ const REMEDIES: Remedies = {
   scope_missing: CHECK_TOKEN_HINT,
 };
 
-/** `checkout admin …`: actions of the service's administrator, who has a separate token (decision 49). */
+/** The service's administrator has a separate token (decision 49). */
 export function registerAdmin(group: Group): void {
   for (const action of ADMINISTRATOR_ACTIONS) {
     const { summary, resultText, part } = ACTIONS[action];
@@ -98,7 +96,6 @@ export function registerAdmin(group: Group): void {
       run: runnerFor("adminAct", {
         body: ({ note }, { argument }) => {
           const subject = part === "capability" ? parseCurrency(argument) : argument;
-          // An action on a part of the store has a subject.
           return { action, note, ...(part && { subject }) } as RequestOf<"adminAct">;
         },
         remedies: part === undefined ? REMEDIES : { ...REMEDIES, not_found: PARTS[part].hint },

@@ -45,7 +45,6 @@ function selectAssumptions({ assumptions }: AnswerOf<"assumptions">, { used }: A
 
 type LineOptions = { readonly style: Style; readonly record: Calibration | undefined; readonly now: number };
 
-/** The title, the choice and its setting, whether it was relied on, and a calibration's verdict with its age. */
 function assumptionLines(assumption: AssumptionEntry, lineOptions: LineOptions): string {
   const { style, record } = lineOptions;
   const { decision, title, chosen, setting, inEffect = [] } = assumption;

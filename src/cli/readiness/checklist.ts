@@ -97,7 +97,7 @@ async function runChecklist(context: Context, options: ChecklistOptions): Promis
   return isReady(report, { allowRisks }) ? EXIT.done : EXIT.notReady;
 }
 
-/** Judges the command's sandbox by facts, and a service by its calibration record: nothing is sent to the service. */
+/** Nothing is sent to a service: its calibration record decides. */
 async function judgeReadiness(
   context: Context,
   options: ServiceOptions,

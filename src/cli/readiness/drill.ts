@@ -6,7 +6,7 @@ import type { Printer, Style } from "../printer.ts";
 import { tableRows } from "../table.ts";
 import type { DrillStep, DrillVerdict, ShownStep } from "../../core/readiness/drill-shapes.ts";
 
-/** The layout of a drill's report; `showsAll`: whether passed steps are listed, instead of only counted. */
+/** `showsAll`: passed steps are listed, instead of only counted. */
 export type DrillLayout = Pick<Printer, "style" | "width"> & { readonly showsAll: boolean };
 
 export function verdictMark(verdict: DrillVerdict, style: Style): string {
@@ -14,10 +14,8 @@ export function verdictMark(verdict: DrillVerdict, style: Style): string {
 }
 
 const MARK_WIDTH = 4;
-/** Maximum number of steps listed with a cause or note. */
 const MAX_LISTED_STEPS = 3;
 
-/** The causes of failed steps, each with some of its steps; then notes, and the number of passed steps. */
 export async function drillLines(drillSteps: readonly DrillStep[], layout: DrillLayout): Promise<string> {
   const { style, showsAll } = layout;
   const steps = drillSteps.map(inEnglish);
@@ -50,7 +48,6 @@ export async function drillLines(drillSteps: readonly DrillStep[], layout: Drill
   ].join("\n");
 }
 
-/** A table of steps with their marks; empty without steps. */
 async function stepLines(steps: readonly ShownStep[], { style, width }: DrillLayout): Promise<string[]> {
   if (steps.length === 0) return [];
   const rows = steps.map(({ name, expected, got }) => [titleOf(name), expected, got]);

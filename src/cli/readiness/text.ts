@@ -17,7 +17,6 @@ import type { ChecklistItem } from "../../core/readiness/shapes.ts";
 
 type TextLayout = Pick<Printer, "style" | "wrap">;
 
-/** The checklist as text; an item that does not pass also has the next command. */
 export function checklistText(report: ChecklistReport, { style, wrap }: TextLayout): string {
   const { items, service, storeId, judgedAt } = report;
   const calibrationText = calibrationLine(report);
@@ -48,7 +47,6 @@ function itemLines(item: ChecklistItem, { style, wrap }: TextLayout): string[] {
   ];
 }
 
-/** The report for a pull request: as code, in which nothing from outside is markup or a mention. */
 export function checklistMarkdown(report: ChecklistReport): string {
   const text = checklistText(report, { style: PLAIN_STYLE, wrap: (line) => line });
   const publishedText = text.split("\n").map(publishableText).join("\n");
@@ -57,7 +55,10 @@ export function checklistMarkdown(report: ChecklistReport): string {
   return `## Launch checklist\n\n${fence}text\n${publishedText}\n${fence}`;
 }
 
-/** JUnit XML with a failure or error whenever the exit code is not 0: an unknown item is an error, a risk a failure. */
+/**
+ * An unknown item is an error, a risk a failure, so that a report of a run with another exit code than 0 has
+ * at least one of the two.
+ */
 export function checklistJunit(report: ChecklistReport, tolerance: RiskTolerance): string {
   const { verdict, items, service, storeId, judgedAt } = report;
   return junitXml({

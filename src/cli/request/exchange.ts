@@ -1,4 +1,3 @@
-// The progress that a command shows while it waits: a spinner, retries, and with --show-headers every header.
 import type { Option } from "commander";
 import type { ApiRequest, ExchangeObserver } from "../../client/api/exchange.ts";
 import { displayHeader } from "../../core/request/redaction.ts";
@@ -17,10 +16,9 @@ export function showHeadersOption(): Option {
 
 type Watch = { readonly signal: AbortSignal; readonly observer: ExchangeObserver };
 
-/** Terminals with a spinner: one spinner is enough for several waits. */
 const SPINNING_TERMINALS = new WeakSet<NodeJS.WritableStream>();
 
-/** Runs an exchange, with a spinner at a terminal; Ctrl-C aborts it. */
+/** The spinner is only for a terminal; Ctrl-C aborts the exchange. */
 export async function runWithSpinner<Result>(
   { world, printer, around: { options } }: Context,
   run: (watch: Watch) => Promise<Result>,
@@ -58,7 +56,6 @@ export async function runWithSpinner<Result>(
   }
 }
 
-/** A request for display, without its secrets. */
 export function redactRequest(request: ApiRequest) {
   const headers = displayHeaders(request.headers);
   const body = request.body === undefined ? [] : [`> ${printable(request.body)}`];

@@ -73,7 +73,6 @@ async function printPage(context: Context, options: ExplainOptions, id: string):
   return context.printer.raw(savedStory.html);
 }
 
-/** The language of the locale, as POSIX names it; default: English. */
 function languageOf({ LC_ALL, LC_MESSAGES, LANG }: World["env"]): Language {
   return /^zh/i.test(LC_ALL || LC_MESSAGES || LANG || "") ? "zh" : "en";
 }
@@ -95,7 +94,6 @@ async function askSandbox<Answer>(
   return send({ id, as });
 }
 
-/** The whole id for a short id, searched in this order: requests, orders and sessions, events, deliveries. */
 async function findAnyByEnding(context: Context, text: string): Promise<string> {
   for (const kind of ["request", "checkout", "event", "delivery"] as const) {
     const foundId = await findByEnding(context, kind, text);
@@ -153,7 +151,6 @@ async function explanationText(
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
-/** The last line: the rule of INTERFACE.md, and the decision with its subject; empty if the explanation cites neither. */
 function citationText(rule: number | null, decision: number | null): string {
   const subject = decision === null ? "" : english(titleOf(decision));
   const citations = [
@@ -163,7 +160,6 @@ function citationText(rule: number | null, decision: number | null): string {
   return citations.length === 0 ? "" : `See ${citations.join(" and ")}`;
 }
 
-/** The column at which a wrapped line continues: after the time. */
 const TEXT_COLUMN = "2026-01-01T00:00:00.000Z  ".length + 2;
 
 function reasonLines(reasons: readonly Field[], wrap: Printer["wrap"]): string {
@@ -176,7 +172,7 @@ function reasonLines(reasons: readonly Field[], wrap: Printer["wrap"]): string {
 
 type Entry = AnswerOf<"explain">["entries"][number];
 
-/** The lines of an entry. A delivery is indented below its event; an explained delivery has a line for each attempt. */
+/** A delivery is indented below its event. */
 function entryLines(entry: Entry, kind: ExplainableKind): readonly string[] {
   const { attempts = [] } = entry;
   const line = entryLine(entry);

@@ -76,7 +76,7 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
   );
 }
 
-/** Follows the log until Ctrl-C. Continues after a restart of the sandbox, which may have another port and token. */
+/** Runs until Ctrl-C. Continues after a restart of the sandbox, which may have another port and token. */
 async function followRequests(context: Context, query: RequestOf<"listRequests">): Promise<number> {
   const { world, printer } = context;
   let target = await controlTarget(context);
@@ -110,7 +110,6 @@ async function followRequests(context: Context, query: RequestOf<"listRequests">
 
 const RECONNECT_PAUSE_MS = 1000;
 
-/** Prints a line for each request, and a failure of the request log once. */
 function printNewRequests({ printer }: Context, requestPage: AnswerOf<"listRequests">): void {
   const { requests, failure } = requestPage;
   if (failure !== null) printer.traceOnce(failure);
@@ -120,7 +119,6 @@ function printNewRequests({ printer }: Context, requestPage: AnswerOf<"listReque
   }
 }
 
-/** `requests get` shows the columns that do not fit. AT has a date only if dates differ; REAL TIME always has one. */
 function requestLines(requests: readonly RequestEntry[], { width, style }: TableStyle): Promise<string> {
   const days = new Set(requests.map(({ at }) => toIso(at).slice(0, 10)));
   const start = days.size === 1 ? "2026-01-01T".length : 0;

@@ -69,7 +69,6 @@ function parseAdvance(text: string): RequestOf<"moveClock"> {
   return { action: "advance", byMs: span.value };
 }
 
-/** Uses the service's own check, so that a nonexistent day is refused. */
 function parseSet(text: string): RequestOf<"moveClock"> {
   const outcome = decodeRequest("moveClock", { action: "set", to: text });
   if (!outcome.ok) throw refuseTime(`expected ${TIME_EXAMPLE}; got ${printableLiteral(text)}`);

@@ -1,5 +1,3 @@
-// Runs a sandbox in the background. Its process: world/detached.ts; its log file: world/output.ts; the operations for
-// the running sandbox: core/control/operations/sandbox.ts.
 import { parseJson } from "../../core/json.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { DetachedProcess, Starter, World } from "../../world.ts";
@@ -36,14 +34,10 @@ type StartMessage =
     }
   | { readonly problem: Problem };
 
-/** Maximum number of further starts after losing the race against another start. */
 const MAX_LOST_RACES = 10;
-/** Timeout for stopping a process that was abandoned before it was ready, in milliseconds. */
 const ABANDON_TIMEOUT_MS = 10_000;
-/** Maximum number of log lines shown if a detached sandbox ended without a message. */
 const MAX_LOG_LINES = 5;
 
-/** Uses the folder's running sandbox, or starts one. Of several concurrent starts, one serves; the others reuse it. */
 export async function startOrReuse(
   context: Context,
   options: StartOptions,
@@ -73,7 +67,7 @@ function refuseEphemeral({ detach }: StartOptions): Refused {
   );
 }
 
-/** Prints the ready line of the running sandbox; refuses if its settings, secrets or stores differ from the requested. */
+/** Refuses if settings, secrets or stores of the running sandbox differ from the requested ones. */
 async function reuseRunningSandbox(
   context: Context,
   options: StartOptions,
@@ -111,7 +105,7 @@ async function reuseRunningSandbox(
   );
 }
 
-/** A new sign-in link to the portal of a running sandbox; null if the portal is off, or if the call fails. */
+/** Null if the portal is off, or if the call fails. */
 async function createSignInUrl(world: World, { run, description }: RunningSandbox): Promise<string | null> {
   if (description.portalUrl === null) return null;
   const { callControl } = await import("../../client/control/control.ts");
@@ -121,7 +115,6 @@ async function createSignInUrl(world: World, { run, description }: RunningSandbo
   return signIn.end === "success" ? signIn.value.signInUrl : null;
 }
 
-/** Starts a detached process and prints its message: the ready line, or its problem. */
 async function startDetached(
   context: Context,
   options: StartOptions,
@@ -156,7 +149,6 @@ async function startDetached(
   return exitCode;
 }
 
-/** Starts a detached process; the end of the enclosing block stops it unless it was released. */
 function startAttachedProcess(world: World, logFile: string): DetachedProcess & AsyncDisposable {
   const detachedProcess = world.startDetached({ logFile });
   let isAttached = true;
@@ -174,7 +166,6 @@ function startAttachedProcess(world: World, logFile: string): DetachedProcess & 
   };
 }
 
-/** The last lines that a process has written to its log since it started. */
 function logLines(
   { files }: World,
   { logFile, logBytes }: { readonly logFile: string; readonly logBytes: number },
@@ -196,7 +187,7 @@ function refuseEarlyEnd(ending: string, lines: readonly string[]): Refused {
   });
 }
 
-/** Serves in a detached process: notifies its starter when it is ready, and stops if the starter has already ended. */
+/** Notifies the starter when the sandbox is ready, and stops if the starter has already ended. */
 export async function serveDetached(
   context: Context,
   options: StartOptions,

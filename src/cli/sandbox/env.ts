@@ -16,7 +16,6 @@ const NO_KEY_TEXT = "credentials.json has no key of this store";
 const REVOKED_KEY_TEXT =
   "the key of this store in credentials.json is revoked; create another: checkout keys create";
 
-/** The access of an application to a store, and the last four characters of each of the store's revoked keys. */
 type Access = StoreAccess & { readonly revokedLastFours: readonly string[] };
 
 export function registerEnv(group: Group): void {
@@ -82,7 +81,10 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
   );
 }
 
-/** The sandbox's description covers its first store; only a named store needs the operations, which load slowly. */
+/**
+ * The sandbox's description covers its first store; only a named store needs the operations, which load
+ * slowly.
+ */
 async function readAccess(context: Context, options: EnvOptions, sandbox: RunningSandbox): Promise<Access> {
   const { version, around } = context;
   const { control_token: token } = sandbox.run;
@@ -102,7 +104,6 @@ async function readAccess(context: Context, options: EnvOptions, sandbox: Runnin
   return { ...access, revokedLastFours };
 }
 
-/** Variables in a format that a shell or a tool reads; every value arrives unchanged. */
 export function environmentText(variables: Readonly<Record<string, string>>, format: Format): string {
   if (format === "json") return JSON.stringify(variables);
   return Object.entries(variables)
@@ -118,7 +119,10 @@ const LINE_FORMATS: Readonly<Record<Exclude<Format, "json">, (name: string, valu
   github: (name, value) => `${name}<<${delimiterFor(value)}\n${value}\n${delimiterFor(value)}`,
 };
 
-/** Parsers of .env files disagree about escapes. No value of these variables contains all three kinds of quotes. */
+/**
+ * Parsers of .env files disagree about escapes. No value of these variables contains all three kinds of
+ * quotes.
+ */
 function dotenvValue(value: string): string {
   if (/^[\w.:/@%+,-]*$/.test(value)) return value;
   const quote = ["'", "`", '"'].find((mark) => !value.includes(mark)) ?? "'";

@@ -2,12 +2,10 @@ import type { LogStream } from "../../sandbox/runtime/access-log.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 
-/** Maximum number of lines of the log that are printed after a failed command. */
 const MAX_LINES = 20;
 
 type KeptLog = LogStream & { readonly readLines: () => readonly string[]; readonly countLines: () => number };
 
-/** Creates a log in memory that keeps the last lines and counts all lines. */
 export function createKeptLog(): KeptLog {
   let keptLines: readonly string[] = [];
   let count = 0;
@@ -23,7 +21,6 @@ export function createKeptLog(): KeptLog {
   };
 }
 
-/** Prints the end of the log, or that no request arrived: the program may not have used its environment. */
 export function printLogEnd({ printer }: Context, { readLines, countLines }: KeptLog): void {
   const shownLines = readLines();
   if (shownLines.length === 0) return printer.trace("checkout exec: no v1 request reached its sandbox");
@@ -35,7 +32,6 @@ export function printLogEnd({ printer }: Context, { readLines, countLines }: Kep
   printer.trace([title, ...shownLines].join("\n"));
 }
 
-/** A world that notes whether a request reached its servers since `forget`, which drops this command's own requests. */
 export function watchRequests(world: World) {
   let wasReached = false;
   const listen: World["listen"] = (makeService, options) =>
@@ -53,6 +49,5 @@ export function watchRequests(world: World) {
   return { world: { ...world, listen }, forget, wasReached: () => wasReached };
 }
 
-/** The note after a successful program that sent no request to its sandbox. */
 export const UNUSED_NOTE =
   "checkout exec: note: no request reached its sandbox: the command may not read CHECKOUT_BASE_URL, or a tool in between drops CHECKOUT_* (turbo: list them in passThroughEnv)";

@@ -29,7 +29,6 @@ type ExecOptions = CommonOptions &
     readonly keep?: boolean;
   };
 
-/** The value of `--store` for a store that is created for this command. */
 const NEW_STORE = "new";
 
 export function registerExec(group: Group): void {
@@ -90,11 +89,9 @@ export function registerExec(group: Group): void {
 
 type Program = { readonly program: string; readonly args: readonly string[] };
 
-/** The exit code of a command that a signal ended is this number plus the signal's number, as in a shell. */
 const SIGNAL_EXIT_BASE = 128;
 const SIGNAL_NUMBERS: Readonly<Record<StopSignal, number>> = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
 
-/** Runs a program with a sandbox in memory. Only the program writes to stdout. */
 async function runExec(context: Context, options: ExecOptions, { program, args }: Program): Promise<number> {
   const { world, printer } = context;
   // Registered first, and kept to the end, so that no signal ends the sandbox before the program.
@@ -139,7 +136,6 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
   return exitCode;
 }
 
-/** Runs a program in a store of the running sandbox, which keeps running afterwards. */
 async function runInStore(
   context: Context,
   options: ExecOptions & { readonly store: string },
@@ -178,7 +174,6 @@ async function runInStore(
   return exitCode;
 }
 
-/** Deletes the store of a program, or says that it is kept. Neither changes the program's exit code. */
 async function removeFreshStore(
   context: Context,
   target: ControlTarget & { readonly storeId: string },
@@ -194,7 +189,6 @@ async function removeFreshStore(
     );
 }
 
-/** Records the first signal that asks the program and this command to end. */
 function recordStopSignal({ onStop }: World) {
   let signal: StopSignal | undefined;
   const firstSignal = new Promise<void>((resolve) => {
@@ -206,12 +200,10 @@ function recordStopSignal({ onStop }: World) {
   return { readSignal: (): StopSignal | undefined => signal, firstSignal };
 }
 
-/** The faults of `--fault`, with their seed: the given seed, or a seed drawn here so that it can be printed. */
 type ExecFaults = RequestedFaults & { readonly seed: string };
 
 const SEED_BYTES = 4;
 
-/** Reads the faults; loads the module that parses faults only if `--fault` was given. */
 async function readExecFaults(
   context: Context,
   { fault: names, seed: givenSeed }: ExecOptions,
@@ -222,13 +214,13 @@ async function readExecFaults(
   return { ...readFaults(context, names, seed), seed };
 }
 
-/** Prints the seed after a failure: the same seed applies the same faults to the same requests. */
+/** The same seed applies the same faults to the same requests. */
 function noteSeed({ printer }: Context, exitCode: number, { isRandom, seed }: ExecFaults): void {
   if (exitCode !== EXIT.done && isRandom)
     printer.trace(`checkout exec: to repeat the same faults: --seed ${printable(seed)}`);
 }
 
-/** Creates a store for a program; the end of the enclosing block deletes the store, unless it is kept. */
+/** The end of the enclosing block deletes the store, unless it is kept. */
 async function createFreshStore(
   context: Context,
   target: ControlTarget,
@@ -264,7 +256,10 @@ function exitCodeOf(program: string, end: ProgramResult): number {
   }
 }
 
-/** The environment without variables of other sandboxes; with the admin token only for `--admin` (decision 122). */
+/**
+ * The program gets no variables of other sandboxes; only with `--admin` it gets the admin token (decision
+ * 122).
+ */
 function childEnvironment(
   world: World,
   access: StoreAccess,

@@ -30,7 +30,6 @@ async function runLogs(context: Context, options: LogsOptions): Promise<number> 
   noteTarget(context);
   await checkLog(context, folder);
   using stop = abortOnStop(world);
-  // Stops when the reader of the output has exited.
   world.stdout.once("close", () => stop.abort());
   const log = createLogReader(world.files, folder);
   const linePrinter = createLinePrinter(context);
@@ -44,7 +43,6 @@ async function runLogs(context: Context, options: LogsOptions): Promise<number> 
   return EXIT.done;
 }
 
-/** Refuses if the running sandbox logs to a terminal, or if there is no log file. */
 async function checkLog(context: Context, folder: string): Promise<void> {
   const { world, around } = context;
   const run = around.run();
@@ -76,7 +74,6 @@ function createLogReader({ readFrom }: World["files"], folder: string) {
   let offset = 0;
   return {
     readOlder: () => readOlder(0),
-    /** The unread content of the log, even if the log was rotated meanwhile. */
     readNext: (): readonly Uint8Array[] => {
       const part = readFrom(path, offset);
       if (part === undefined) return [];
@@ -91,7 +88,6 @@ function createLogReader({ readFrom }: World["files"], folder: string) {
   };
 }
 
-/** Collects bytes and prints each complete line. */
 function createLinePrinter({ printer }: Context) {
   let partialLine = Buffer.alloc(0);
   const print = (line: string): void => printer.line(output("log_line", { line }), () => printable(line));

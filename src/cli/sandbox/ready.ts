@@ -11,7 +11,7 @@ import type { GivenSecrets } from "../../host/given-secrets.ts";
 import type { ReadyMessage } from "../../host/ready.ts";
 import type { SandboxDescription } from "../../core/sandbox/description.ts";
 
-/** The refusal if nobody can read the ready line: the sandbox was stopped. */
+/** Nobody can read the ready line, so the sandbox was stopped. */
 export function refuseLostReadyLine(): Refused {
   return new Refused({
     code: "output_failed",
@@ -20,12 +20,11 @@ export function refuseLostReadyLine(): Refused {
   });
 }
 
-/** The active faults of a sandbox; undefined if there are none, or if their number is not known. */
 export function activeFaultsText(count: number | null): string | undefined {
   return count === null || count === 0 ? undefined : `${count} active: checkout faults list`;
 }
 
-/** The mode of a ready sandbox; `logFile` is null if its log goes to a terminal. */
+/** `logFile` is null if the log goes to a terminal. */
 type RunMode = "foreground" | { readonly logFile: string | null };
 
 /** The lines to copy name the store, so that managed keys are the same in any folder. */
@@ -38,7 +37,7 @@ export function readyBanner(
     description: { ownSecrets = 0, activeFaults } = { activeFaults: 0 },
   }: {
     readonly mode?: RunMode;
-    /** Secrets from the environment. They are not shown, because banners often end up in logs. */
+    /** Secrets from the environment are not shown, because banners often end up in logs. */
     readonly givenSecrets?: Partial<Pick<GivenSecrets, "apiKey" | "signingSecret" | "controlToken">>;
     readonly description?: Pick<SandboxDescription, "ownSecrets" | "activeFaults">;
   } = {},
@@ -86,7 +85,6 @@ export function readyBanner(
 const NOT_KEPT_TEXT = "not in credentials.json (it was shown once)";
 const LINK_HINT = "checkout open --print prints a link";
 
-/** The lines that set the variables of a shell; a given API key is not shown. */
 function exportLines({ env }: Context["world"], message: ReadyMessage, isKeyShown: boolean): string[] {
   const variables = {
     CHECKOUT_BASE_URL: message.base_url,
@@ -98,13 +96,12 @@ function exportLines({ env }: Context["world"], message: ReadyMessage, isKeyShow
   );
 }
 
-/** Says that the secret belongs to the store, and how many endpoints sign with their own secret. */
 export function ownSecretsText(count: number): string {
   const othersText = count === 1 ? "an endpoint has its own" : `${count} have their own`;
   return `the store's; ${othersText}: checkout endpoints secret`;
 }
 
-/** Warns that a copied or moved state delivers nothing (decision 71). */
+/** A copied or moved state delivers nothing (decision 71). */
 export function warnAboutHold({ printer }: Context, { hold }: { readonly hold: Hold | null }): void {
   if (hold !== null) printer.trace(`warning: no events are delivered: ${english(partWords(hold))}`);
 }

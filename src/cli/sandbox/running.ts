@@ -18,7 +18,7 @@ export type RunningSandbox = { readonly run: RunRecord; readonly description: Sa
 const START_TIMEOUT_MS = 30_000;
 const CHECK_INTERVAL_MS = 50;
 
-/** The running sandbox of the folder; undefined if there is none. Waits for a sandbox that is starting. */
+/** Undefined if there is none. Waits for a sandbox that is starting. */
 export async function findRunningSandbox(
   context: Context,
   signal?: AbortSignal,
@@ -36,7 +36,6 @@ export async function findRunningSandbox(
   }
 }
 
-/** Refuses a project's folder after `--dir`: its state is in `.checkout`. */
 export function refuseProjectFolder({ world, around }: Context, command: "status" | "stop"): void {
   const folder = around.location();
   const hint = stateFolderHint(world, folder);
@@ -50,7 +49,6 @@ export function refuseProjectFolder({ world, around }: Context, command: "status
 
 const MAX_HEALTH_BYTES = 64 * 1024;
 
-/** The answer of a sandbox to /healthz, which needs no token. */
 export function fetchHealth(
   { send }: Pick<World, "send">,
   origin: string,
@@ -67,7 +65,6 @@ export function fetchHealth(
   });
 }
 
-/** Asks a running sandbox for its description; warns once if its version differs. */
 export async function describeRun(context: Context, run: RunRecord): Promise<RunningSandbox> {
   const { world } = context;
   noteVersion(context, run.version);

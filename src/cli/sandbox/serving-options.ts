@@ -32,7 +32,7 @@ export function folderSettings(): Option[] {
   ];
 }
 
-/** `--adopt` delivers the events of a copied state (decision 71). */
+/** Delivers the events of a copied state (decision 71). */
 export function adoptOption(): Option {
   return switchOption(
     "--adopt",

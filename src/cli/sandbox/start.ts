@@ -47,7 +47,6 @@ async function runSandboxStart(context: Context, options: StartOptions): Promise
   return startOrReuse(context, options, () => serveHere(context, options));
 }
 
-/** Notes that the state folder belongs to a parent folder. JSON output contains the folder as `data_dir`. */
 function noteParentFolder({ world, printer, around }: Context): void {
   const folder = around.folder();
   if (around.options.dir !== undefined || dirname(folder) === world.cwd) return;
@@ -56,7 +55,6 @@ function noteParentFolder({ world, printer, around }: Context): void {
   );
 }
 
-/** Starts the sandbox, and returns once it was stopped and everything is on disk. */
 async function serveHere(context: Context, options: StartOptions): Promise<number> {
   const { world, printer } = context;
   // Registered first, so that a signal during start or stop is not lost.

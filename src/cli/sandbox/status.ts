@@ -27,7 +27,6 @@ import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText } from "../../core/duration.ts";
 import { output, type ResultOf } from "../output/output.ts";
 
-/** Unknown values are null. */
 type Status = ResultOf<"status">;
 
 export function registerSandboxStatus(group: Group): void {
@@ -179,7 +178,6 @@ export function registerSandboxWait(group: Group): void {
   });
 }
 
-/** The result of one health check: the address of the ready sandbox, or why it is not ready. */
 type HealthCheck = { readonly baseUrl: string; readonly run?: RunRecord } | { readonly reason: string };
 
 async function runWait(context: Context, options: WaitOptions): Promise<number> {
@@ -223,7 +221,6 @@ async function checkHealth(
   return { reason: `${baseUrl}: /healthz answered ${exchange.status}` };
 }
 
-/** The named service, otherwise the running sandbox of the folder at this moment. */
 function locateSandbox({ around }: Context, options: WaitOptions): HealthCheck {
   if (options.baseUrl !== undefined) {
     const baseUrl = parseBaseUrl(options.baseUrl);

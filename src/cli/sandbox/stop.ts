@@ -9,7 +9,6 @@ import { interruptedProblem, Refused, RUN_THERE_HINT, catchRefusal } from "../pr
 import { abortOnStop } from "../stopping.ts";
 import { output } from "../output/output.ts";
 
-/** Timeout for stopping a sandbox, in milliseconds; a stopping sandbox allows requests in flight less than a second. */
 const STOP_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 2000;
 const CHECK_INTERVAL_MS = 20;
@@ -48,8 +47,8 @@ async function runStop(context: Context): Promise<number> {
 }
 
 /**
- * Stops the process in `run.json`, whose start time has been checked, by a request to the control API, otherwise by a
- * signal. A user's program that hosts a sandbox gets no signal, because a signal would end the whole program.
+ * A user's program that hosts a sandbox gets no signal, because a signal would end the whole program. The
+ * start time of the process in `run.json` must have been checked.
  */
 async function askToStop(world: World, run: RunRecord): Promise<void> {
   const reason = await callStop(world, run);
@@ -63,7 +62,6 @@ async function askToStop(world: World, run: RunRecord): Promise<void> {
   throw new Refused({ code: "not_permitted", message, next: "stop it as that user" });
 }
 
-/** Calls the stop operation; returns why the sandbox does not stop, or undefined if it does. */
 async function callStop(world: World, { port, pid, ...run }: RunRecord): Promise<string | undefined> {
   if (port === null) return run.is_guest === true ? "it has no port" : "it is still starting";
   const { callControl } = await import("../../client/control/control.ts");
@@ -74,7 +72,7 @@ async function callStop(world: World, { port, pid, ...run }: RunRecord): Promise
   return answer.end === "unreachable" ? answer.message : "it refused the request";
 }
 
-/** Waits until the process has ended. A user's program that hosts the sandbox need only release the folder. */
+/** A user's program that hosts the sandbox need only release the folder. */
 async function waitUntilGone({ world, around }: Context, run: RunRecord): Promise<void> {
   using stop = abortOnStop(world);
   const { signal } = stop;

@@ -4,7 +4,7 @@ import { Refused, storageProblem } from "../problem.ts";
 import { noteVersion } from "../target/notes.ts";
 import { surroundingsOf } from "../target/surroundings.ts";
 
-/** Notes another version, or an unreadable folder. Neither is a failure: the version of this program was printed. */
+/** Another version or an unreadable folder is not a failure: the version of this program was printed. */
 export async function noteSandboxVersion(
   world: World,
   version: string,

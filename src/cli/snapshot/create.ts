@@ -44,7 +44,6 @@ async function runCreate(context: Context, options: SnapshotOptions, name = ""):
   });
 }
 
-/** Takes a snapshot. A snapshot with a file gets its name only after the file was written. */
 function takeSnapshot(context: Context, { file, all }: SnapshotOptions, name: string) {
   const { world } = context;
   return withSandbox<SnapshotAnswer>(context, async (target, folder) => {

@@ -18,7 +18,6 @@ export const SNAPSHOT_REMEDIES = {
   missing_parameter: "if you trust its author, run the command again with --trust",
 } as const;
 
-/** Checks a typed name, and that `--all` and `--store` are not combined. */
 export function checkSnapshotOptions(
   world: Pick<World, "argv">,
   { all }: SnapshotOptions,
@@ -45,13 +44,11 @@ export function snapshotFilesOf(
   throw refuseUsage(message, "leave --file out: this sandbox keeps its snapshots in memory");
 }
 
-/** The name of a snapshot while a command takes or restores it. `signal` is aborted if the command should stop. */
 export type TemporaryName = { readonly name: string; readonly signal?: AbortSignal };
 
 /**
- * Runs an action with a temporary snapshot name. The snapshot gets its own name after everything succeeded; until then,
- * and after any failure, an existing snapshot of that name is unchanged. Without a name, the snapshot is removed
- * afterwards.
+ * The snapshot gets its own name after everything succeeded; until then, and after any failure, an existing
+ * snapshot of that name is unchanged.
  */
 export async function withTemporaryName<Value>(
   world: Pick<World, "freshId" | "onStop">,

@@ -74,7 +74,6 @@ async function runRestore(context: Context, options: RestoreOptions, name?: stri
   );
 }
 
-/** If a name was given, the snapshot of the file is kept under that name. */
 function restoreSnapshot(context: Context, options: RestoreOptions, name: string | undefined) {
   const { world } = context;
   const { file, all, trust, adopt } = options;

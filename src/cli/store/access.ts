@@ -6,7 +6,6 @@ import { callAt } from "../target/call.ts";
 import { resolveStore } from "../target/control.ts";
 import { isOwnSandbox } from "../target/surroundings.ts";
 
-/** The settings of an application, read from the store's sandbox; `apiKey` is null unless this folder has the key. */
 export async function readStoreAccess(context: Context, sandbox: ControlTarget): Promise<StoreAccess> {
   const target = await resolveStore(context, sandbox);
   const access = await callAt(context, target, { name: "storeAccess", body: undefined });

@@ -112,12 +112,11 @@ function isKeptKey(context: Context, { storeId, lastFour }: AnswerOf<"revokeKey"
   return lastFour === keptLastFour(context, storeId);
 }
 
-/** The last four characters of the store's key in `credentials.json`; undefined if there is no readable key. */
 function keptLastFour({ around }: Context, storeId: string): string | undefined {
   return catchRefusal(around.credentials).value?.stores[storeId]?.api_key.slice(-4);
 }
 
-/** Generates secrets that `sandbox start` reads from the environment. Stores nothing, and needs no sandbox. */
+/** `sandbox start` reads the generated secrets from the environment. Stores nothing, and needs no sandbox. */
 async function runGenerate({ world, printer }: Context): Promise<number> {
   const newSecrets: Readonly<Record<SecretName, string>> = {
     apiKey: newApiKey(world),

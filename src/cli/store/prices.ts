@@ -88,12 +88,10 @@ export function registerPrices(group: Group): void {
   });
 }
 
-/** Turns the service's own check of a field into the parser of an option. */
 function fieldParser(field: "currency" | "description"): (text: string) => string {
   return toOptionParser((text) => fieldRefusal(field, text) ?? accept(text));
 }
 
-/** Checks the id of a price before anything is sent. */
 function checkPriceId(id: string, next: string): string {
   const fault = fieldRefusal("price_id", id);
   if (fault !== undefined) throw refuseUsage(fault.refusal.message, next);
@@ -105,7 +103,6 @@ function resultText({ id, amountMinor, currency, added }: AnswerOf<"addPrice">):
   return added ? `${price} was added to the catalog` : `${price} exists already; nothing was changed`;
 }
 
-/** Reasons why a create with this price would still be refused. */
 function obstacleLines({ approved, missingCapabilities }: AnswerOf<"addPrice">): readonly string[] {
   const namesText = missingCapabilities.join(" and ");
   return [

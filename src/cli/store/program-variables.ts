@@ -1,8 +1,10 @@
-// The environment of the program of `checkout exec`. `removeTokens` in world/shell.ts removes the inherited tokens.
 import { dirname } from "node:path";
 import type { World } from "../../world.ts";
 
-/** Variables that name another service or its secrets. The program keeps CHECKOUT_DIR, the user's folder (decision 76). */
+/**
+ * These variables name another service or its secrets. The program keeps CHECKOUT_DIR, the user's folder
+ * (decision 76).
+ */
 const FOREIGN_VARIABLES = [
   "CHECKOUT_BASE_URL",
   "CHECKOUT_API_KEY",
@@ -15,10 +17,8 @@ const FOREIGN_VARIABLES = [
   "CHECKOUT_EXEC_URL",
 ] as const;
 
-/** Changes to an environment; undefined removes a variable. */
 type EnvChanges = Readonly<Record<string, string | undefined>>;
 
-/** Removes the variables of other services, and excludes this machine from proxies. */
 export function programVariables({ env }: Pick<World, "env">): EnvChanges {
   return {
     ...Object.fromEntries(FOREIGN_VARIABLES.map((name) => [name, undefined])),
@@ -29,7 +29,6 @@ export function programVariables({ env }: Pick<World, "env">): EnvChanges {
 const LOCAL_HOSTS = ["127.0.0.1", "localhost", "::1"];
 const PROXY_VARIABLE = /^(?:https?|all)_proxy$/i;
 
-/** Adds this machine to the hosts without a proxy, if a proxy is set. Programs read the name in either case. */
 function noProxyVariables(env: World["env"]): EnvChanges {
   if (!Object.entries(env).some(([name, value]) => PROXY_VARIABLE.test(name) && value !== "")) return {};
   const noProxyHosts = [env["no_proxy"] ?? "", env["NO_PROXY"] ?? ""].flatMap((text) => text.split(","));
@@ -39,9 +38,9 @@ function noProxyVariables(env: World["env"]): EnvChanges {
 }
 
 /**
- * A temporary folder for the journal of a sandbox that ends with its program: the work folder may be read-only or
- * another user's. The program's first create makes the folder, so that an `exec` that is killed earlier leaves none.
- * The journal of another service stays in its usual folder; so does this journal if there is no temporary folder.
+ * The journal of a sandbox that ends with its program cannot be in the work folder, which may be read-only or
+ * another user's. The program's first create makes the folder, so that an `exec` that is killed earlier
+ * leaves none.
  */
 export function reserveJournalFolder(
   { temporaryPath, files }: Pick<World, "temporaryPath" | "files">,

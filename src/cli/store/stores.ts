@@ -102,12 +102,10 @@ const parseMerchant = optionParser(`the id of a merchant, or ${NEW_MERCHANT}`, (
   text === NEW_MERCHANT ? text : parseUuid(text),
 );
 
-/** Sets the default store of the folder, which must be a store of the folder's own sandbox. */
 async function runUse(context: Context, _options: CommonOptions, text = ""): Promise<number> {
   const { world, printer, around } = context;
   const target = await sandboxTarget(context);
   const folder = around.folder();
-  // Refuses an unreadable run.json, which would otherwise count as another sandbox.
   around.run();
   if (!isOwnSandbox(around, target.origin)) {
     const message = `CHECKOUT_BASE_URL does not name the sandbox of ${folder}`;

@@ -17,7 +17,6 @@ import { output } from "../output/output.ts";
 
 export type RightsOptions = CommonOptions & { readonly role?: StoreRole; readonly valid?: number };
 
-/** `--role` and `--valid`, for tokens and for links to the portal. The help of `--valid` begins with `validText`. */
 export function rightsOptions(validText: string) {
   return [
     valueOption(
@@ -82,7 +81,6 @@ export function registerTokens(group: Group): void {
   });
 }
 
-/** The tokens of the named store; without `--store`, of each store. */
 async function listTokensByStore(context: Context) {
   const sandbox = await controlTarget(context);
   const { stores } = await callAt(context, sandbox, { name: "listStores", body: undefined });
@@ -120,7 +118,6 @@ async function runList(context: Context): Promise<number> {
   );
 }
 
-/** The store of a token, by its id or the end of its id; the command's store if no store has it. */
 async function targetOfToken(context: Context, id: string): Promise<ControlTarget> {
   const stores = await listTokensByStore(context);
   const entry = stores.find(({ tokenList }) => tokenList.tokens.some(({ tokenId }) => tokenId.endsWith(id)));

@@ -2,13 +2,11 @@ import type { ReadyMessage } from "../../host/ready.ts";
 import type { Context } from "../command.ts";
 import { ownSecretsText } from "../sandbox/ready.ts";
 
-/** The settings of an application; `apiKey` is null if it is not known. */
 export type StoreAccess = {
   readonly baseUrl: string;
   readonly apiKey: string | null;
   readonly storeId: string;
   readonly signingSecret: string;
-  /** The number of the store's endpoints that sign with their own secret. */
   readonly ownSecrets?: number | undefined;
 };
 
@@ -31,7 +29,7 @@ export function accessVariables({
   };
 }
 
-/** Warns if endpoints sign with their own secret instead of the secret in the variables. */
+/** Endpoints may sign with their own secret instead of the secret in the variables. */
 export function noteOwnSecrets(
   { printer }: Context,
   { ownSecrets = 0 }: Pick<StoreAccess, "ownSecrets">,

@@ -34,7 +34,6 @@ export async function callAt<Name extends OperationName>(
   return unwrapAnswer({ ...result, message: `${result.message}; the address is from ${source}` });
 }
 
-/** The operations of a sandbox; a call may name another store. */
 export function operationsAt(
   context: Pick<Context, "world" | "around">,
   target: ControlTarget,
@@ -44,7 +43,6 @@ export function operationsAt(
     callAt(context, { ...target, storeId }, { ...call, remedies });
 }
 
-/** Runs an action under a lease, which ends with the action. */
 export async function underLease<Value>(
   { world }: Pick<Context, "world">,
   target: ControlTarget,
@@ -59,7 +57,6 @@ export type CallWithRemedies<Name extends OperationName> = ControlCall<Name> & {
   readonly remedies?: Remedies;
 };
 
-/** The answer of a call. Refuses every other outcome; `remedies` contains the remedies by code. */
 export function unwrapAnswer<Value>(result: ControlResult<Value>, remedies: Remedies = {}): Value {
   if (result.end === "success") return result.value;
   throw new Refused(problemOfCall(result, remedies));
@@ -94,7 +91,6 @@ function problemOfCall(
       const isTokenProblem = /^(credential_missing|credential_invalid|scope_missing)$/.test(code);
       const defaultHint = isTokenProblem ? CHECK_TOKEN_HINT : "correct the error and run the command again";
       const next = hint ?? new Map(Object.entries(remedies)).get(code) ?? defaultHint;
-      // The user can add the missing parameter as an option.
       const exitCode = code === "missing_parameter" ? EXIT.usage : exitCodeOfStatus(result.status);
       return { exitCode, code, message, next };
     }

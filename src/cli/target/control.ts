@@ -38,7 +38,6 @@ import {
 import { callAt, underLease, type CallWithRemedies } from "./call.ts";
 import { awaitSandbox, limitFromVariable, misspellingHint } from "./options.ts";
 
-/** Calls an operation of the given target; without one, of the command's sandbox, with the token of its role. */
 export async function callSandbox<Name extends OperationName>(
   context: Context,
   call: CallWithRemedies<Name>,
@@ -49,7 +48,7 @@ export async function callSandbox<Name extends OperationName>(
   return callAt(context, await find(context, folderTokenFor(call.name)), call);
 }
 
-/** Acts on the command's sandbox, otherwise on the folder's state. `folder`: undefined if the sandbox is not the folder's. */
+/** `folder`: undefined if the sandbox is not the folder's. */
 export async function withSandbox<Value>(
   context: Context,
   act: (target: ControlTarget, folder: string | undefined) => Promise<Value>,
@@ -77,10 +76,7 @@ export async function controlTarget(context: Context, role: ControlRole = "contr
   return resolveStore(context, await sandboxTarget(context, role));
 }
 
-/**
- * Selects the store that `text` names by id or name; by default, the command's store. Without a store, calls are about
- * the first store. Only a name needs a request (decision 90).
- */
+/** Without a store, calls are about the first store. Only a name needs a request (decision 90). */
 export async function resolveStore(
   context: Context,
   target: ControlTarget,
@@ -88,7 +84,6 @@ export async function resolveStore(
 ): Promise<ControlTarget> {
   if (text === undefined) return target;
   if (isUuid(text)) return { ...target, storeId: text.toLowerCase() };
-  // The admin token may not list stores, and an administrator might not have a token that may.
   const sandbox = target.send === undefined ? catchRefusal(() => findSandbox(context)).value : target;
   const { stores } =
     sandbox?.origin === target.origin
@@ -97,7 +92,6 @@ export async function resolveStore(
   return { ...target, storeId: requireOneStore(stores, text).storeId };
 }
 
-/** The command's store: an id, or a name if a flag gives it. */
 function storeFor(context: Context, { origin, send }: ControlTarget): string | undefined {
   const surroundings = surroundingsAt(context.around, origin);
   // In-process calls are to the folder's sandbox, which is not running.
@@ -108,16 +102,14 @@ function storeFor(context: Context, { origin, send }: ControlTarget): string | u
   throw refuseUsage(`${source} must be the id of a store; got ${printableLiteral(value)}`, STORES_HINT);
 }
 
-/** The command's sandbox, which may not be running, and its store; undefined if none is found. Waits for no start. */
 export async function findTarget(context: Context): Promise<ControlTarget | undefined> {
   const sandbox = findSandbox(context);
   return sandbox && resolveStore(context, sandbox);
 }
 
 /**
- * The sandbox that a flag or the environment names, otherwise the folder's; may wait for it (`awaitSandbox`). If the
- * environment's and the folder's sandbox differ, prints a note that says which one the command uses (decision 64). Only
- * the token of a store is ever sent to another machine, and only to the address that came with it.
+ * May wait for the folder's sandbox (`awaitSandbox`). Only the token of a store is ever sent to another
+ * machine, and only to the address that came with it (decision 64).
  */
 export async function sandboxTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
   const sandbox = await awaitSandbox(context, () => findSandbox(context, role));
@@ -126,7 +118,7 @@ export async function sandboxTarget(context: Context, role: ControlRole = "contr
   return sandbox;
 }
 
-/** Why there is no sandbox to control. `ownTarget`: the folder's running sandbox, if another sandbox is named. */
+/** `ownTarget`: the folder's running sandbox, if another sandbox is named. */
 function noTargetProblem({ world, around }: Context, role: ControlRole, ownTarget?: ControlTarget): Problem {
   const folder = around.location();
   const token = TOKEN_VARIABLES[role];
@@ -162,9 +154,9 @@ function noTargetProblem({ world, around }: Context, role: ControlRole, ownTarge
 }
 
 /**
- * Another sandbox on this machine is used only with its own token; the folder's sandbox never replaces it. With the
- * token of a store, the sandbox may be on another machine; that token overrides the folder's own token, so that a
- * command has only the rights that its user was given.
+ * Another sandbox on this machine is used only with its own token; the folder's sandbox never replaces it.
+ * The token of a store overrides the folder's own token, so that a command has only the rights that its user
+ * was given.
  */
 export function findSandbox(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
   const { world, printer, around } = context;
@@ -205,10 +197,7 @@ export function findSandbox(context: Context, role: ControlRole = "control"): Co
   );
 }
 
-/**
- * Runs an action that needs an API key. A caller with a store's token and no key gets a key under a lease: the key
- * is revoked when the command ends, however it ends, and after `timeoutMs` at the latest.
- */
+/** The key is revoked when the command ends, however it ends, and after `timeoutMs` at the latest. */
 export function withStoreKey<Value>(
   context: Context,
   control: ControlTarget,
@@ -222,7 +211,6 @@ export function withStoreKey<Value>(
   );
 }
 
-/** The running sandbox of the folder, even if the environment names another; undefined if none is running. */
 export function sandboxOfFolder(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
   const { world, around } = context;
   const { port = null, control_token: runToken } = around.run() ?? {};
@@ -240,7 +228,7 @@ function targetAt(context: Context, origin: string, token: string): ControlTarge
   return { origin, token, version, onOtherVersion, timeoutMs: limitFromVariable(world.env, "timeout") };
 }
 
-/** The token in the environment; empty if there is none. Refuses a token that is not valid in a header. */
+/** Empty if there is no token. Refuses a token that is not valid in a header. */
 function tokenIn({ env }: World, role: ControlRole): string {
   const name = TOKEN_VARIABLES[role];
   const token = env[name] ?? "";
@@ -250,7 +238,6 @@ function tokenIn({ env }: World, role: ControlRole): string {
   throw refuseUsage(message, "checkout env --control prints the whole token");
 }
 
-/** Whether the environment lacks the admin token as in `checkout exec` (decision 122). */
 function isAdminTokenWithheld(world: World, role: ControlRole): boolean {
   return role === "administrator" && tokenIn(world, role) === "" && tokenIn(world, "control") !== "";
 }

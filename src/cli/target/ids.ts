@@ -1,4 +1,3 @@
-// Resolves an id or an order_id of the command line: `findId`. Each kind has a row in the table below.
 import { fieldRefusal } from "../../core/checkout/create-request.ts";
 import type { CheckoutEntry } from "../../core/checkout/shapes.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
@@ -11,7 +10,6 @@ import { parseUuid, isShortId } from "../parsers.ts";
 import { Refused, refuseUsage, usageProblem, type Candidate } from "../problem.ts";
 import { callSandbox } from "./control.ts";
 
-/** Maximum number of a store's newest items that are searched for a short id. */
 const MAX_SEARCHED_ITEMS = 1000;
 const MAX_CHECKOUTS_ON_PAGE = 200;
 const MAX_CANDIDATES_SHOWN = 10;
@@ -35,7 +33,10 @@ const CHECKOUT: KindSpec = {
 
 const KINDS = {
   checkout: CHECKOUT,
-  /** A checkout to act on as its payer: if several have the order_id, the only checkout that can still be paid. */
+  /**
+   * A checkout to act on as its payer: if several have the order_id, the only checkout that can still be
+   * paid.
+   */
   payable: CHECKOUT,
   event: kindOf("event", "events", async (ask) =>
     (await ask("listEvents", LIST_BODY)).events.map(({ eventId: id, type: about }) => ({ id, about })),
@@ -46,7 +47,6 @@ const KINDS = {
   request: kindOf("request", "requests", async (ask) => {
     const { requests } = await ask("listRequests", LIST_BODY);
     const entries = requests.map(({ requestId, method, path }) => [requestId, `${method} ${path}`] as const);
-    // A replay has the id of the request that it replays.
     return Array.from(new Map(entries), ([id, about]) => ({ id, about }));
   }),
   endpoint: kindOf("endpoint", "endpoints", async (ask) =>
@@ -68,7 +68,10 @@ const KINDS = {
 
 export type IdKind = keyof typeof KINDS;
 
-/** Resolves an id, an order_id, or the last 8 characters of a new id (decision 104). Exit 2 if several ids match. */
+/**
+ * Accepts an id, an order_id, or the last 8 characters of a new id (decision 104). Exit 2 if several ids
+ * match.
+ */
 export async function findId<Text extends string | undefined>(
   context: Context,
   kind: IdKind,
@@ -84,7 +87,7 @@ export async function findId<Text extends string | undefined>(
   return foundId;
 }
 
-/** The id of the checkout with an order_id; undefined without one. Exit 2 if several match; `payable` prefers an open one. */
+/** Undefined if no checkout has the order_id. Exit 2 if several match; `payable` prefers an open one. */
 export async function findByOrderId(
   context: Context,
   text: string,
@@ -100,7 +103,6 @@ export async function findByOrderId(
   return requireOne(matches.map(candidateOf), sharedText);
 }
 
-/** The beginning of a message, in lower case. */
 export function noOrderText(orderId: string): string {
   return `no order or session of this store has the order_id ${printableLiteral(orderId)}`;
 }
@@ -109,7 +111,6 @@ export function hintForIds(kind: IdKind): string {
   return KINDS[kind].listHint;
 }
 
-/** The newest items of a kind; checkouts only if they contain the text. Default target: the command's sandbox. */
 export function listNewest(
   context: Context,
   kind: IdKind,
@@ -119,7 +120,6 @@ export function listNewest(
   return KINDS[kind].listNewest((name, body) => callSandbox(context, { name, body }, target), containedText);
 }
 
-/** The whole id for the last 8 characters of an id. Refuses with exit 2 if there are several. */
 export async function findByEnding(
   context: Context,
   kind: IdKind,
@@ -170,7 +170,6 @@ function mayBeOrderId(kind: IdKind, text: string): boolean {
   return KINDS[kind] === CHECKOUT && fieldRefusal("order_id", text) === undefined;
 }
 
-/** A kind of id whose items `checkout <group> list` shows. */
 function kindOf(noun: string, group: string, listNewestIds: KindSpec["listNewest"]): KindSpec {
   return { noun, listHint: `checkout ${group} list shows the ${group}`, listNewest: listNewestIds };
 }

@@ -15,9 +15,8 @@ import { withSource, type Surroundings } from "./surroundings.ts";
 import { faultOfField } from "../../core/config/field.ts";
 
 /**
- * The surroundings with the service that `--target` names in the configuration (decision 85); its address, API key and
- * store belong together, and only `--store` replaces one of them. A flag overrides a variable: `--base-url` overrides
- * CHECKOUT_TARGET, and `--target` overrides CHECKOUT_BASE_URL. Refuses two flags, and two variables.
+ * Address, API key and store of the service belong together, and only `--store` replaces one of them
+ * (decision 85). Refuses two flags, and two variables.
  */
 export async function withNamedTarget({ world, around }: Context, name: string): Promise<Surroundings> {
   const { options } = around;
@@ -58,7 +57,6 @@ export async function withNamedTarget({ world, around }: Context, name: string):
     ...around,
     address: () => address,
     apiKey: { value: valueOfVariable(variable, world.env), source: variable },
-    // The key is not tied to this store: `--store` may name another store.
     storeId: around.storeFlag === undefined ? withSource(target.storeId, source) : undefined,
     target: { ...target, name, source },
   };

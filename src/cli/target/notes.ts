@@ -5,8 +5,8 @@ import { catchRefusal } from "../problem.ts";
 import { isOwnSandbox } from "./surroundings.ts";
 
 /**
- * If a variable, and no flag, names another sandbox than the folder's, says which one the command uses (decision 64).
- * `url`: its address; default: the folder's.
+ * Says which sandbox the command uses if a variable names another one than the folder's (decision 64).
+ * Default: the folder's.
  */
 export function noteTarget({ world, printer, around }: Context, url?: string): void {
   if (isTyped(world, "base-url") || isTyped(world, "target")) return;
@@ -24,7 +24,7 @@ export function noteTarget({ world, printer, around }: Context, url?: string): v
     printer.traceOnce(`note: this command is about ${shownValue} (${source}); ${subject} is ${ownUrl}`);
 }
 
-/** Notes once that a sandbox has another version (decision 65). An old sandbox does not report its version. */
+/** Prints once (decision 65). An old sandbox does not report its version. */
 export function noteVersion(
   { printer, version }: Pick<Context, "printer" | "version">,
   otherVersion: string | undefined,
@@ -36,7 +36,6 @@ export function noteVersion(
   );
 }
 
-/** A version that another program reports, safe to print. */
 export function printableVersion(text: string): string {
   return printable(cutText(text, MAX_VERSION_LENGTH));
 }

@@ -8,7 +8,6 @@ import { runWithSpinner } from "../request/exchange.ts";
 import { parseDuration, wholeNumberParser } from "../parsers.ts";
 import { durationText } from "../../core/duration.ts";
 
-/** The options that name the service, with the timeout and the retries of the client. */
 export function targetOptions(): Option[] {
   const { timeoutMs, retries } = DEFAULT_RETRY_POLICY;
   const timeoutText = `timeout of each attempt (default: ${durationText(timeoutMs)})`;
@@ -29,14 +28,12 @@ export function serviceOptions(): Option[] {
   ];
 }
 
-/** The value of CHECKOUT_TIMEOUT or CHECKOUT_RETRIES, for commands without these options; undefined if not set. */
 export function limitFromVariable(env: World["env"], name: "timeout" | "retries"): number | undefined {
   const option = targetOptions().find((candidate) => candidate.name() === name);
   const value = option && readVariable(option, env);
   return typeof value === "number" ? value : undefined;
 }
 
-/** Waits for the sandbox as long as a request is retried; if none is running, only if the user asks for retries. */
 export async function awaitSandbox<Value>(
   context: Context,
   readValue: () => Value,
@@ -62,7 +59,7 @@ export async function awaitSandbox<Value>(
   });
 }
 
-/** Points out misspellings of this variable, which are never read; empty if there are none. */
+/** Misspelled variables are never read; empty if there are none. */
 export function misspellingHint({ env }: Pick<World, "env">, variable: string): string {
   const normalize = (name: string): string => name.replaceAll("_", "").toUpperCase();
   return Object.keys(env)

@@ -1,4 +1,3 @@
-// Resolves the target of a v1 command, from the facts of surroundings.ts. The sandbox of a control command: control.ts.
 import { LOCAL_SANDBOX } from "../../core/checkout/idempotency-key.ts";
 import { redactKey } from "../../core/credential.ts";
 import { isLoopback } from "../../core/loopback.ts";
@@ -40,13 +39,11 @@ import {
   type ValueWithSource,
 } from "./surroundings.ts";
 
-/** The target of a v1 command: service, store and key, each with its source (decision 57). */
 export type ResolvedTarget = Readonly<ReturnType<typeof resolveTarget>>;
 
 /**
- * The target of a v1 command. The order of precedence of each value: flag, service in the configuration, environment,
- * `.checkout/`, default; timeout and retries: flag, environment, configuration, default. An API key is never a flag; the
- * folder's key is only for the folder's running sandbox (decision 25). The sandbox of `checkout exec` needs no folder.
+ * An API key is never a flag; the folder's key is only for the folder's running sandbox (decision 25). The
+ * sandbox of `checkout exec` needs no folder.
  */
 export function resolveTarget(context: Pick<Context, "world" | "around">) {
   const { world } = context;
@@ -54,7 +51,6 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
   const around = execPath === undefined ? context.around : withoutFolder(context.around);
   const { options, target } = around;
   const folder = around.folder();
-  // Read before the credentials: a starting sandbox writes its credentials before its address.
   const run = around.run();
   const { stores } = around.credentials();
   const runningUrl = around.ownUrl();
@@ -70,13 +66,9 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
   const { apiKey, storeId } = identity;
   const isOnlyForFolder = namedAddress === undefined || apiKey.source === stateFile(folder, "credentials");
   const hintOf = (variable: string): string => `(${variable}${misspellingHint(world, variable)})`;
-  /**
-   * The ids of the folder's stores, if their keys cannot be used: the folder's sandbox is stopped, the address is local,
-   * and no other API key is set. Otherwise empty.
-   */
+  /** Empty unless the folder's sandbox is stopped, the address is local, and no other API key is set. */
   const ids = runningUrl === undefined && isLocal && apiKey.value === null ? Object.keys(stores) : [];
   const missingKeyText = ids[0] && `there is no other API key for ${address} ${hintOf("CHECKOUT_API_KEY")}`;
-  /** The current base URL, for a key that only the folder's running sandbox may get; undefined while it is stopped. */
   const locate = (): string | undefined => {
     around.reload();
     if (namedAddress === undefined || address === null) return around.ownUrl();
@@ -92,25 +84,20 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
     folder: optionWithSource(world, "dir", options.dir && folder) ?? defaultOf(folder),
     baseUrl,
     locate: isOnlyForFolder ? locate : undefined,
-    /** The folder's running sandbox, if that is the service. */
     sandbox: isSandbox ? run : undefined,
-    /** Whether `checkout explain` works for the service: for the sandbox of the folder or the environment. */
+    /** `checkout explain` works for the service: for the sandbox of the folder or the environment. */
     isExplained:
       isSandbox ||
       (isLocal && baseUrl.source === "CHECKOUT_BASE_URL" && Boolean(world.env["CHECKOUT_CONTROL_TOKEN"])),
-    /** The base URL of the folder's running sandbox, if another service is named. */
     otherSandbox: isSandbox ? undefined : runningUrl,
     target: target?.name,
-    /** The folder of the journal; for the sandbox of `checkout exec`, the folder that `checkout exec` made. */
     journalFolder: execPath ?? folder,
-    /** Why nothing can be sent until the folder has a running sandbox; undefined if none is needed. */
+    /** Undefined if no running sandbox is needed. */
     lacksSandbox:
       address === null
         ? `no other service is named ${hintOf("CHECKOUT_BASE_URL")}${stateFolderHint(world, folder)}`
         : missingKeyText,
-    /** The service's part of managed idempotency keys. */
     service: isLocal && storeId.value !== null ? LOCAL_SANDBOX : (address ?? ""),
-    /** The proxy from the environment for the service, with user name and password; null if there is none. */
     proxy: resolveProxy(world, address),
     timeoutMs: limitOf("timeout", DEFAULT_RETRY_POLICY.timeoutMs),
     retries: limitOf("retries", DEFAULT_RETRY_POLICY.retries),
@@ -134,7 +121,6 @@ function identityOf(around: Surroundings, { isOwn, isLocal }: Record<"isOwn" | "
   );
   const firstStore = (around.ownUrl() && around.run()?.store_id) ?? knownStores[0]?.storeId;
   const ownKey = around.apiKey?.value;
-  // The store in the environment is the store of the key in the environment.
   const owner = storeIdOfKey({ stores }, ownKey ?? "") ?? (hasFlag ? around.storeId?.value : undefined);
   // The chosen store of the folder does not apply to a key that the folder does not know.
   const isForeignKey =
@@ -150,14 +136,12 @@ function identityOf(around: Surroundings, { isOwn, isLocal }: Record<"isOwn" | "
     apiKey: around.apiKey ?? withSource(key, path) ?? UNSET_VALUE,
     storeId: withSource(id, namedStore?.source ?? path) ?? UNSET_VALUE,
     storeName: withSource(store?.name, path) ?? UNSET_VALUE,
-    /** The problem if the named store is not the key's store; independent of the running sandbox. */
     contradiction: isOtherStore
       ? usageProblem(
           `CHECKOUT_API_KEY is a key of store ${printable(owner)}, not of store ${printable(id)} (${source})`,
           "unset one of them; nothing was sent",
         )
       : undefined,
-    /** The problem if the store's name is unknown or ambiguous here, or if the folder has no key of the store. */
     lacksStore:
       idOutcome.refusal ??
       (lacksKey
@@ -169,7 +153,7 @@ function identityOf(around: Surroundings, { isOwn, isLocal }: Record<"isOwn" | "
   };
 }
 
-/** The proxy from the environment, if the service is not on this machine (decision 80). */
+/** A service on this machine gets no proxy (decision 80). */
 function resolveProxy({ env }: World, address: string | null): ValueWithSource<string | null> {
   if (address === null) return UNSET_VALUE;
   const outcome = proxyFor(address, env);
@@ -183,14 +167,14 @@ function resolveProxy({ env }: World, address: string | null): ValueWithSource<s
 
 export type ServiceConnection = { readonly target: ServiceTarget; readonly settings: ResolvedTarget };
 
-/** The service of the command; if that is the folder's sandbox, may wait for its start (`awaitSandbox`). */
+/** May wait for the start of the folder's sandbox (`awaitSandbox`). */
 export async function connectToService(context: Context): Promise<ServiceConnection> {
   const connection = await connectIn(await atNamedTarget(context));
   noteTarget(context, connection.target.baseUrl);
   return connection;
 }
 
-/** The context at the service that `--target` or its variable names; without one, no configuration is loaded. */
+/** Without `--target` or its variable, no configuration is loaded. */
 export async function atNamedTarget(context: Context): Promise<Context> {
   const { target } = context.around.options;
   if (target === undefined) return context;
@@ -198,7 +182,6 @@ export async function atNamedTarget(context: Context): Promise<Context> {
   return { ...context, around: await withNamedTarget(context, target) };
 }
 
-/** The v1 API of the sandbox that a command controls, even if the environment names another service. */
 export function connectToSandbox(
   context: Context,
   { origin, storeId }: ControlTarget,
@@ -212,7 +195,6 @@ export function connectToSandbox(
 
 async function connectIn(context: Context): Promise<ServiceConnection> {
   const isSettled = ({ lacksSandbox, contradiction }: ResolvedTarget): boolean =>
-    // Does not wait if the settings contradict each other, because no sandbox can change that.
     lacksSandbox === undefined || contradiction !== undefined;
   const settings = await awaitSandbox(context, () => resolveTarget(context), isSettled);
   if (settings.sandbox !== undefined) noteVersion(context, settings.sandbox.version);
@@ -220,8 +202,8 @@ async function connectIn(context: Context): Promise<ServiceConnection> {
 }
 
 /**
- * The service as a client calls it; redacts its key in all output, and warns if the key is sent over plain HTTP to
- * another machine. Refuses a target without a service, or without an API key for it.
+ * Redacts the key of the service in all output, and warns if the key is sent over plain HTTP to another
+ * machine.
  */
 function requireService({ printer }: Context, target: ResolvedTarget): ServiceTarget {
   const { contradiction, lacksStore, lacksSandbox = "", service, locate, folder } = target;

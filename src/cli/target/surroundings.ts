@@ -1,5 +1,3 @@
-// Reads the target of a command, once. v1: `resolveTarget` in cli/target/resolve.ts; the control API: `findSandbox`
-// in cli/target/control.ts; notes about a difference between environment and folder: cli/target/notes.ts.
 import { lazyValue } from "../../core/lazy.ts";
 import type { ControlRole } from "../../core/control/protocol.ts";
 import { isLoopback, isSameServer } from "../../core/loopback.ts";
@@ -23,7 +21,6 @@ import {
   shortPath,
 } from "../../host/folder/state-folder.ts";
 
-/** Options of every command; `store` only exists on commands about a store. */
 export type CommonOptions = {
   readonly store?: string;
   readonly json?: boolean;
@@ -57,36 +54,28 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
   };
   const location = readOnce(() => locateStateFolder(world, options.dir));
   const folder = readOnce(() => unwrap(findStateFolder(world, options)));
-  /** Nothing is read from a refused folder. */
   const readInFolder = <Value>(read: (path: string) => Value) => readOnce(() => read(folder()));
   const run = readInFolder((path) => unwrap(findRunRecord(world, path)));
   return {
     options,
-    /** The path of the state folder, which may not exist. The folder is not checked. */
     location,
-    /** The path of the state folder, for messages (`shortPath`). */
     shownFolder: (): string => shortPath(world, location()),
-    /** The state folder, which may not exist. Refuses a folder that another user could have filled. */
+    /** Refuses a folder that another user could have filled. The folder may not exist. */
     folder,
     run,
-    /** The base URL of the folder's running sandbox; undefined if it is not running, or is still starting. */
     ownUrl: (): string | undefined => {
       const runRecord = catchRefusal(run).value;
       return runRecord && baseUrlOf(runRecord);
     },
-    /** The stores' API keys in `credentials.json`; without stores if there is no such file. */
     credentials: readInFolder((path) => unwrap(readCredentials(world, path)) ?? NO_CREDENTIALS),
-    /** The id of the folder's default store, set by `checkout stores use`. */
     chosenStore: readInFolder((path) => unwrap(readChosenStore(world, path))),
     adminToken: readInFolder((path) => unwrap(readAdminToken(world, path))),
     address: readOnce(() =>
       parseAddress(optionWithSource(world, "base-url", options.baseUrl ?? world.env["CHECKOUT_BASE_URL"])),
     ),
-    /** The address in the environment, even if a flag names another: the environment's store and key belong to it. */
     addressOfKey: readOnce(() => parseAddress(variableWithSource(world, "CHECKOUT_BASE_URL"))),
     apiKey: variableWithSource(world, "CHECKOUT_API_KEY"),
     storeId: variableWithSource(world, "CHECKOUT_STORE_ID"),
-    /** The value of `--store`; `options.store` can also be the value of the variable. */
     storeFlag: isTyped(world, "store") ? withSource(options.store, "--store") : undefined,
     reload: (): void => {
       for (const resetPart of resetFunctions) resetPart();
@@ -94,7 +83,9 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
   };
 }
 
-/** A service in the configuration replaces address, key and store, and the defaults of timeout and retries. */
+/**
+ * A service in the configuration replaces address, key and store, and the defaults of timeout and retries.
+ */
 export type Surroundings = Readonly<ReturnType<typeof surroundingsOf>> & {
   readonly target?: TargetSection & { readonly name: string; readonly source: string };
 };
@@ -104,7 +95,7 @@ export function isOwnSandbox({ ownUrl }: Surroundings, address: string): boolean
   return ownAddress !== undefined && isSameServer(ownAddress, address);
 }
 
-/** The folder that `checkout exec` made for its own sandbox, if a command is about that sandbox. */
+/** Undefined unless the command is about a sandbox of `checkout exec`. */
 export function execFolder({ env }: Pick<World, "env">, around: Surroundings): string | undefined {
   const { CHECKOUT_EXEC_FOLDER: folder = "", CHECKOUT_EXEC_URL: url = "" } = env;
   const address = around.target === undefined ? around.address()?.value : undefined;
@@ -112,15 +103,14 @@ export function execFolder({ env }: Pick<World, "env">, around: Surroundings): s
   return isSameServer(address, url) ? folder : undefined;
 }
 
-/** The surroundings without the state folder, which is not read. */
 export function withoutFolder(around: Surroundings): Surroundings {
   const noSandboxParts = { run: () => undefined, ownUrl: () => undefined, chosenStore: () => undefined };
   return { ...around, ...noSandboxParts, folder: around.location, credentials: () => NO_CREDENTIALS };
 }
 
 /**
- * The named store, by precedence: flag, environment, `stores use`, API key (decision 90). Undefined: the first store.
- * Only a flag may be a name. `isOwn`: the sandbox is the folder's; only there does the folder's default store count.
+ * Flag, environment, `stores use`, API key, in this order (decision 90). Only a flag may be a name.
+ * Undefined: the first store. The folder's default store counts only if `isOwn`.
  */
 export function findNamedStore(around: Surroundings, isOwn: boolean): ValueWithSource<string> | undefined {
   const owner = storeIdOfKey(around.credentials(), around.apiKey?.value ?? "");
@@ -141,14 +131,12 @@ export function withoutOwnStore(around: Surroundings): Surroundings {
   return { ...around, apiKey: undefined, storeId: undefined };
 }
 
-/** The surroundings, without the environment's key and store if the environment names another server than `origin`. */
 export function surroundingsAt(around: Surroundings, origin: string): Surroundings {
   if (around.apiKey === undefined && around.storeId === undefined) return around;
   const address = around.addressOfKey();
   return address === undefined || isSameServer(address.value, origin) ? around : withoutOwnStore(around);
 }
 
-/** The fault text for a value that is still in quotation marks, as from `docker --env-file`; otherwise empty. */
 export function quotedFault(value: string): string {
   return /^(["'`]).*\1$/s.test(value.trim()) && value.trim().length > 1
     ? "it is in quotation marks, which the reader of its file kept"
@@ -162,7 +150,6 @@ export function withSource<Value>(
   return value === undefined ? undefined : { value, source };
 }
 
-/** A variable; undefined if it is not set, or empty. */
 function variableWithSource({ env }: World, name: string): ValueWithSource<string> | undefined {
   return withSource(env[name] || undefined, name);
 }
@@ -183,7 +170,6 @@ function parseAddress(address: ValueWithSource<string> | undefined): ValueWithSo
   throw refuseUsage(`${address.source} must be ${expectedText}`, `${correction}; nothing was sent`);
 }
 
-/** The value of an option with its source; a flag has already overridden the variable. */
 export function optionWithSource<Value>(
   world: Pick<World, "argv">,
   name: string,
@@ -194,7 +180,7 @@ export function optionWithSource<Value>(
 
 type KnownStore = { readonly storeId: string; readonly name: string };
 
-/** The store with an id, otherwise with a name, which several stores can share. Refuses if not exactly one matches. */
+/** Several stores can share a name. Refuses if not exactly one matches. */
 export function requireOneStore<Known extends KnownStore>(stores: readonly Known[], text: string): Known {
   const idMatches = stores.filter(({ storeId }) => storeId === text.toLowerCase());
   const matchingStores = idMatches.length > 0 ? idMatches : stores.filter(({ name }) => name === text);
@@ -217,7 +203,6 @@ export function requireOneStore<Known extends KnownStore>(stores: readonly Known
   });
 }
 
-/** Maximum number of stores that a message names. */
 const MAX_STORES = 10;
 
 function listText(stores: readonly string[]): string {

@@ -5,7 +5,7 @@ import { refuseUsage } from "../problem.ts";
 
 const CA_FILE_HINT = "name a file with -----BEGIN CERTIFICATE-----";
 
-/** The CA certificates in the file of `--ca`. Refuses standard input, and a file without certificates. */
+/** Refuses standard input, and a file without certificates. */
 export function certificatesOfOption(
   world: World,
   file: string,

@@ -93,7 +93,7 @@ export function registerDeliveries(group: Group): void {
   });
 }
 
-/** Refuses an order_id of no order or session: an empty result would say nothing about it. */
+/** An empty result would say nothing about the order_id. */
 async function requireOrder(context: Context, orderId: string | undefined): Promise<void> {
   const unknownText = await unknownOrderText(context, orderId);
   if (unknownText === undefined) return;
@@ -102,7 +102,6 @@ async function requireOrder(context: Context, orderId: string | undefined): Prom
   throw new Refused({ code: "session_not_found", message, next });
 }
 
-/** Notes, below an empty list, that the store has no order with the order_id. */
 export async function noteUnknownOrder(context: Context, orderId: string | undefined): Promise<void> {
   const unknownText = await unknownOrderText(context, orderId);
   if (unknownText !== undefined) context.printer.info(`note: ${unknownText}; ${hintForIds("checkout")}`);

@@ -25,7 +25,6 @@ type SecretOptions = CommonOptions & { readonly format?: "env" };
 
 const VARIABLE = "CHECKOUT_SIGNING_SECRET";
 
-/** The overlap during which the old secret also signs, as typed and in milliseconds. */
 type Overlap = { readonly text: string; readonly milliseconds: number };
 
 const DEFAULT_OVERLAP: Overlap = { text: "24h", milliseconds: DEFAULT_OVERLAP_MS };
@@ -74,7 +73,6 @@ export function registerEndpointSecrets(group: Group): void {
   });
 }
 
-/** Prints the newest active secret, with which a receiver should verify. */
 async function runSecret(context: Context, options: SecretOptions, text?: string): Promise<number> {
   const id = text === undefined ? await findOnlyEndpoint(context) : await findId(context, "endpoint", text);
   const shownSecret = await callSandbox(context, {
@@ -89,7 +87,7 @@ async function runSecret(context: Context, options: SecretOptions, text?: string
   return context.printer.result(json, () => (options.format === "env" ? `${VARIABLE}=${secret}` : secret));
 }
 
-/** The only endpoint; an endpoint of `listen` counts only if there is no other. Refuses several, and names them. */
+/** An endpoint of `listen` counts only if there is no other. Refuses several, and names them. */
 async function findOnlyEndpoint(context: Context): Promise<string> {
   const { endpoints } = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const urlEndpoints = endpoints.filter(({ kind }) => kind === "url");

@@ -90,7 +90,6 @@ export function registerEndpoints(group: Group): void {
   });
 }
 
-/** A change of an endpoint's state; `resultText` follows the endpoint's address. */
 type Change = {
   readonly action: RequestOf<"setEndpointState">["action"];
   readonly summary: string;
@@ -120,7 +119,10 @@ const CHANGES: readonly Change[] = [
   },
 ];
 
-/** Refuses unknown event types before it calls the sandbox; an address that the sandbox refuses is a usage error too. */
+/**
+ * Refuses unknown event types before it calls the sandbox; an address that the sandbox refuses is a usage
+ * error too.
+ */
 async function runAdd(context: Context, options: AddOptions, url = ""): Promise<number> {
   const next = "correct it; no endpoint was added";
   const patterns = parseEventTypes(options.events ?? [ALL_EVENTS]);

@@ -47,7 +47,6 @@ type GetOptions = WebhookWaitOptions & { readonly body?: boolean };
 type ReplayOptions = CommonOptions & { readonly endpoint?: string };
 type ReplayFailedOptions = CommonOptions & { readonly endpoint?: string; readonly since?: SpanOrMoment };
 
-/** The default of `replay-failed --since`: a day. */
 const DEFAULT_SINCE: SpanOrMoment = { spanMs: 24 * 3_600_000 };
 
 type SinceValue = EventStart | { readonly position: number };
@@ -183,7 +182,6 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
 
 type ListStart = Pick<RequestOf<"listEvents">, "since" | "from">;
 
-/** Where the events begin. A command that waits without `--since` starts after the newest event. */
 async function resolveStart(context: Context, options: ListOptions): Promise<ListStart> {
   const { since, wait } = options;
   if (since === undefined && wait !== true) return {};
@@ -258,7 +256,6 @@ function isSettled(deliveries: readonly DeliveryEntry[]): boolean {
   return deliveries.every(({ state }) => state !== "due");
 }
 
-/** A retry can be hours away; the hint says how to move the store's clock there. */
 function refuseStillDue({ eventId, deliveries }: AnswerOf<"showEvent">): Refused {
   const pendingDeliveries = deliveries.filter(({ state }) => state === "due");
   const times = pendingDeliveries.flatMap(({ nextAt }) => nextAt ?? []);

@@ -5,7 +5,6 @@ import { catchRefusal } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { findTarget } from "../target/control.ts";
 
-/** How a body differs from the event of the sandbox that it names; undefined if the event cannot be read. */
 export async function compareWithNamedEvent(
   context: Context,
   rawBody: Uint8Array,

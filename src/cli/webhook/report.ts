@@ -8,7 +8,6 @@ import { orderIdInBody } from "../../core/checkout/event.ts";
 import type { StatusChangeEntry } from "../../core/checkout/shapes.ts";
 import type { DeliveryEntry, FinishedAttemptEntry, EventEntry } from "../../core/webhook/shapes.ts";
 
-/** The columns of a delivery's result; the column FAULT is shown only if one of the deliveries has a fault. */
 const RESULT_COLUMNS: readonly Column<DeliveryEntry>[] = [
   ["RESULT", ({ attempts }) => statusText(attempts.at(-1))],
   ["STATE", ({ state }) => state],
@@ -65,7 +64,6 @@ export function eventLines(events: readonly EventEntry[], width: number): Promis
   );
 }
 
-/** The result of a delivery's last attempt: the endpoint's status, or why there is no status. */
 export function lastResult({ attempts }: Pick<DeliveryEntry, "attempts">): string | null {
   const lastAttempt = attempts.at(-1);
   const result = statusText(lastAttempt);
@@ -79,7 +77,6 @@ function statusText(lastAttempt: DeliveryEntry["attempts"][number] | undefined):
   return lastAttempt.finishedAt === null ? "in progress" : String(lastAttempt.status ?? lastAttempt.error);
 }
 
-/** Changes of checkouts, and attempts of deliveries, in order. The id is the checkout's or the event's. */
 export function timelineLines(
   changes: readonly StatusChangeEntry[],
   { attempts, width }: { readonly attempts: readonly FinishedAttemptEntry[]; readonly width: number },
@@ -134,7 +131,6 @@ export function statusChangeLines(changes: readonly StatusChangeEntry[], width: 
   return table(["AT", "ORDER ID", "STATUS", "CHECKOUT"], rows, { width, keep: ["AT"] });
 }
 
-/** The line with a cause, printed below the failed verification. */
 export function causeLine({ code, message, proven }: Diagnosis, style: Style): string {
   return `  ${style.cyan("→")} ${proven ? "" : "Perhaps: "}${message} ${style.dim(`(${code})`)}`;
 }

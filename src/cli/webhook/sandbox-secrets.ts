@@ -3,18 +3,15 @@ import type { Context } from "../command.ts";
 import { callAt } from "../target/call.ts";
 import { findTarget } from "../target/control.ts";
 
-/** The signing secrets of one owner, for example `the endpoint http://localhost:3000/hooks`. */
 export type OwnerSecrets = {
   readonly owner: string;
-  /** Null if the store is the owner. */
   readonly endpointId: string | null;
   readonly inForce: readonly string[];
   readonly retired: readonly string[];
-  /** The names in which the store's events are sent; undefined for the sandbox's own names. */
   readonly dialect?: Dialect | undefined;
 };
 
-/** The endpoints' secrets, then the store's; undefined if `findTarget` finds no sandbox. The printer redacts them all. */
+/** The printer redacts all of the secrets. Undefined without a sandbox. */
 export async function readSandboxSecrets(context: Context): Promise<readonly OwnerSecrets[] | undefined> {
   const target = await findTarget(context);
   if (target === undefined) return undefined;

@@ -8,7 +8,7 @@ import type { CommonOptions } from "../target/surroundings.ts";
 
 export type SecretOptions = CommonOptions & { readonly payloadFile?: string; readonly secretFile?: string };
 
-/** The environment variable with the signing secret. No option takes a secret, because process lists would show it. */
+/** No option takes a secret, because process lists would show it. */
 export const SECRET_VARIABLE = "CHECKOUT_SIGNING_SECRET";
 
 export function secretOption(): Option {
@@ -33,7 +33,6 @@ export function dialectOption(): Option {
   );
 }
 
-/** The signing secrets of the file or the variable. Refuses if there is none, or if one of them is malformed. */
 export async function requireSigningSecrets(
   context: Context,
   options: SecretOptions,
@@ -44,13 +43,12 @@ export async function requireSigningSecrets(
   return secrets;
 }
 
-/** Refuses secrets that must not be used for signing. */
 export function checkSecrets(secrets: readonly string[]): void {
   const fault = secrets.map(checkSecret).find(Boolean);
   if (fault !== undefined) throw refuseUsage(fault.message, SECRET_HINT);
 }
 
-/** The secrets from the file, otherwise from the variable, unchecked; undefined without both. Refuses an empty file. */
+/** Does not check the secrets. Refuses an empty file. */
 export async function findSigningSecrets(
   { world, printer }: Context,
   options: SecretOptions,

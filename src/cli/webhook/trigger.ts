@@ -28,7 +28,6 @@ type Checkout = AnswerOf<"inspectCheckout">;
 
 const TEST_EVENT_TYPE = "webhook.test";
 
-/** Timeout of an API key under a lease, in milliseconds: longer than a create with its retries. */
 const KEY_TIMEOUT_MS = 3_600_000;
 
 /** A declined attempt leaves a checkout pending: the payer may pay again. */
@@ -72,7 +71,6 @@ async function runTrigger(context: Context, options: TriggerOptions, type = ""):
   return printCheckout(context, reachedCheckout, knownCount);
 }
 
-/** A new or existing checkout. With only a store's token, a new checkout without an order_id is a test order. */
 async function findOrCreateCheckout(
   context: Context,
   options: TriggerOptions,
@@ -92,7 +90,6 @@ async function findOrCreateCheckout(
   return { id: response.data.id, isNew: orderId === undefined || !isReplayed };
 }
 
-/** The goal of an event type; a type that neither orders nor sessions have is a usage error. */
 function goalOf(world: World, type: string): Goal {
   const [object, name] = type.split(".");
   const status = STATUSES.find((candidate) => candidate === name);
@@ -105,7 +102,6 @@ function goalOf(world: World, type: string): Goal {
   );
 }
 
-/** Acts once as the payer, so that the checkout gets the status of the goal; not if a new checkout has it already. */
 async function reachGoal(
   context: Context,
   control: ControlTarget,
@@ -129,7 +125,6 @@ function inspectCheckout(context: Context, control: ControlTarget, id: string): 
   return callAt(context, control, { name: "inspectCheckout", id, body: undefined });
 }
 
-/** The refusal if the checkout's status rules the event out; an earlier event can only be replayed. */
 function refuseTooLate({ type }: Goal, checkout: Checkout): Refused {
   const { id, orderId, status, events } = checkout;
   const lastEventId = events.at(-1)?.eventId ?? "<event_id>";

@@ -27,7 +27,6 @@ export function webhookWaitOptions(waitSubject: string): Option[] {
   ];
 }
 
-/** Waits until the deliveries of an event satisfy `until`, or until the timeout; the caller checks the result. */
 export async function waitForDelivery(
   context: Context,
   options: WebhookWaitOptions,
@@ -41,7 +40,7 @@ export async function waitForDelivery(
   return unwrapAnswer(waitResult, EVENT_REMEDIES);
 }
 
-/** The refusal after a wait that timed out: exit 7. */
+/** Exit 7. */
 export function refuseTimeout(
   message: string,
   next: string,

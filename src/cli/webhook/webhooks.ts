@@ -161,7 +161,7 @@ function knownSecretsOf(sources: readonly SecretSource[]): readonly KnownSecret[
   ]);
 }
 
-/** Refusals that another secret could turn into a valid signature. */
+/** Another secret could turn these refusals into a valid signature. */
 const UNDECIDED_CODES: ReadonlySet<string> = new Set([
   "signature_mismatch",
   "secret_malformed",
@@ -173,7 +173,6 @@ function sourceWithOwner(source: SecretSource, sources: readonly SecretSource[])
   return sources.find(({ inForce }) => inForce.some((secret) => source.inForce.includes(secret))) ?? source;
 }
 
-/** Adds the comparison to the causes: first, unless another cause makes the signature valid. */
 function withComparison(causes: readonly Diagnosis[], comparison: Diagnosis): readonly Diagnosis[] {
   const otherCauses = causes.filter(({ code }) => code !== "unexplained");
   const isProven = otherCauses.some(({ proven }) => proven);
@@ -181,10 +180,12 @@ function withComparison(causes: readonly Diagnosis[], comparison: Diagnosis): re
   return isProven ? [...otherCauses, comparison] : [comparison, ...otherCauses];
 }
 
-/** Signing secrets, with their owner unless the user gave them. */
 type SecretSource = Pick<OwnerSecrets, "inForce" | "retired"> & Partial<OwnerSecrets>;
 
-/** A given secret (variable or file) is the only secret to verify with; the sandbox's secrets explain a mismatch. */
+/**
+ * A given secret (variable or file) is the only secret to verify with; the sandbox's secrets explain a
+ * mismatch.
+ */
 async function collectSecrets(
   context: Context,
   options: VerifyFlags,
@@ -250,7 +251,6 @@ async function report({ printer }: Context, { verdict, causes, now, triedSources
   return EXIT.failed;
 }
 
-/** The event_id of a body, if a header can contain it. */
 function eventIdOf(rawBody: Uint8Array): string | undefined {
   const body = parseJson(Buffer.from(rawBody).toString("utf8"));
   if (typeof body !== "object" || body === null || !("event_id" in body)) return undefined;
@@ -268,13 +268,12 @@ const parseTimestamp = optionParser("Unix seconds, ten digits", (text) =>
   TIMESTAMP_PATTERN.test(text) ? Number(text) : undefined,
 );
 
-/** Parses a tolerance in seconds; 0 allows only the same second. */
 const parseTolerance = optionParser("a duration in whole seconds, such as 0s, 30s or 5m", (text) => {
   const milliseconds = /^0(?:s|m|h)?$/.test(text) ? 0 : (parseDurationText(text) ?? Number.NaN);
   return milliseconds % 1000 === 0 ? milliseconds / 1000 : undefined;
 });
 
-/** Parses a moment to milliseconds. Refuses a nonexistent day. */
+/** Returns milliseconds. Refuses a nonexistent day. */
 const parseMoment = optionParser("Unix seconds, or a time such as 2026-12-24T18:00:00Z", (text) => {
   if (TIMESTAMP_PATTERN.test(text)) return Number(text) * 1000;
   const isMoment = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/.test(text);
