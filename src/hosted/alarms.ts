@@ -3,7 +3,6 @@ import { realTimeOf } from "../core/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { WorkerWorld } from "./world.ts";
 
-/** Delay of the alarm, in milliseconds. The alarm replaces timers that a crash, or the removal of an idle object, has lost. */
 const ALARM_DELAY_MS = 10_000;
 
 /** While the object is in memory, timers do its work; the durable alarm only starts the object again. */
@@ -18,12 +17,12 @@ export function createObjectAlarm(
     return storage.setAlarm(time);
   };
   return {
-    /** Called after a write, because it may have created due work. Sets the alarm, unless it fires within 10 s anyway. */
+    /** A write may have created due work. Sets the alarm, unless it fires within 10 s anyway. */
     onWrite: (): void => {
       // Not awaited: the runtime writes the alarm together with the rows.
       if (alarmAt > now() + ALARM_DELAY_MS || alarmAt <= now()) void arm(now() + ALARM_DELAY_MS);
     },
-    /** Called by the alarm. Sets the alarm for the next due work; deletes it if there is none. */
+    /** Sets the alarm for the next due work; deletes it if there is none. */
     settle: async (store: Store): Promise<void> => {
       const dueAt = nextDueAt(store);
       alarmAt = Number.POSITIVE_INFINITY;
@@ -33,7 +32,6 @@ export function createObjectAlarm(
   };
 }
 
-/** The real time of the next due work of all stores; undefined if nothing becomes due by itself. */
 function nextDueAt({ clocks, settlements, endpoints, deliveries }: Store): number | undefined {
   const times = clocks.storeIds().flatMap((storeId) => {
     const clock = clocks.of(storeId);

@@ -14,7 +14,10 @@ const OPTIONS = {
   awaitTimeout: (signal: AbortSignal) => sleep(SERVER_LIMITS.requestTimeoutMs, signal),
 };
 
-/** A Worker cannot close a connection without an answer, so a dropped answer becomes an answer with a truncated body. */
+/**
+ * A Worker cannot close a connection without an answer, so a dropped answer becomes an answer with a
+ * truncated body.
+ */
 export async function toWorkerResponse(
   { service }: Pick<Sandbox, "service">,
   request: Request,
@@ -28,7 +31,7 @@ export async function toWorkerResponse(
   }
 }
 
-/** Refuses a request that has no URL, because its Host or target is invalid. */
+/** Such a request has no URL, because its Host or target is invalid. */
 export async function refuseUnreadable(
   { service }: Pick<Sandbox, "service">,
   { method }: Pick<Request, "method">,
@@ -38,7 +41,6 @@ export async function refuseUnreadable(
   return new Response(isWholeBody(body) ? body.toString() : null, { status, headers });
 }
 
-/** The answer to a request whose object failed, in the format of the request's area. */
 export async function failedResponse(
   sandbox: Pick<Sandbox, "fail">,
   request: Request,

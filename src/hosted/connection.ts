@@ -6,16 +6,14 @@ import { toStorageError } from "../store/connection/group-commit.ts";
 import { toPositional } from "../store/connection/statements.ts";
 import { storageFailure, StorageUnavailable } from "../store/connection/storage-failure.ts";
 
-/** Maximum size of a row, in bytes: the platform's limit, which the open-source runtime does not enforce. */
+/** The platform's limit, which the open-source runtime does not enforce. */
 const MAX_ROW_BYTES = 2_000_000;
 
 type Value = string | number | ArrayBuffer | null;
 type RowShape = "object" | "first column" | "columns";
 
-/** Connects the tables to the SQL of an object: converts named parameters, blobs and nested transactions. */
 export function createConnection(storage: ObjectStorage): Connection {
   const { sql } = storage;
-  /** The number of statements that have run; it shows whether `changes` is read too late. */
   let runCount = 0;
   const prepare = (text: string): Statement => {
     const positionalStatement = toPositional(text);
@@ -63,7 +61,7 @@ export function createConnection(storage: ObjectStorage): Connection {
   return { prepare, exec: (text) => void sql.exec(text), transaction } as Connection;
 }
 
-/** The values of a statement in the form that the runtime takes. Throws if together they exceed `MAX_ROW_BYTES`. */
+/** Throws if the values together exceed `MAX_ROW_BYTES`. */
 function valuesIn(bindings: readonly unknown[]): Value[] {
   const values = bindings.map(valueOf);
   if (values.reduce((sum: number, value) => sum + sizeOf(value), 0) > MAX_ROW_BYTES)
@@ -76,7 +74,7 @@ function valueOf(value: unknown): Value {
   return value === undefined ? null : (value as Value);
 }
 
-/** The size of a value in bytes. A text that fits into a row in any encoding counts one byte per character. */
+/** In bytes. A text that fits into a row in any encoding counts one byte per character. */
 function sizeOf(value: Value): number {
   if (typeof value === "string")
     return value.length * 3 <= MAX_ROW_BYTES ? value.length : Buffer.byteLength(value);
@@ -94,10 +92,10 @@ function convertBlobs(row: Record<string, Value>): Readonly<Record<string, unkno
   return row;
 }
 
-/** Finds SQLite's error code in a message: the runtime's errors have no property for it. */
+/** The runtime's errors have no property for SQLite's error code. */
 const SQLITE_CODE = /\bSQLITE_[A-Z_]+/;
 
-/** Turns an error of the disk into StorageUnavailable, as for a state file; returns other errors unchanged. */
+/** An error of the disk becomes StorageUnavailable, as for a state file; other errors stay unchanged. */
 export function toStorageFailure(error: unknown): unknown {
   const [code] = (isError(error) ? SQLITE_CODE.exec(error.message) : null) ?? [];
   return code === undefined || !isError(error)
@@ -105,10 +103,9 @@ export function toStorageFailure(error: unknown): unknown {
     : toStorageError(Object.assign(new Error(error.message, { cause: error }), { code }));
 }
 
-/** The message with which the runtime hides why it could not open the database of an object. */
 const HIDDEN_ERROR = /^internal error; reference = /;
 
-/** The failure of a call to an object. The object's own errors keep their message; a hidden error is about its database. */
+/** The object's own errors keep their message; a hidden error is about its database. */
 export function toObjectFailure(error: unknown): unknown {
   if (!isError(error) || !HIDDEN_ERROR.test(error.message)) return toStorageFailure(error);
   return new StorageUnavailable(storageFailure("file_operation_failed"), { cause: error });

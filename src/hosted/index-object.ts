@@ -21,7 +21,7 @@ import { consoleStream, randomMark, workerWorld } from "./world.ts";
 
 type OpenIndex = Awaited<ReturnType<typeof openIndex>>;
 
-/** The object that lists the stores; a store's rows are in the store's own object. Handles no v1 request, webhook or page. */
+/** A store's rows are in the store's own object. Handles no v1 request, webhook or page. */
 export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls {
   private index: OpenIndex | undefined;
 
@@ -45,7 +45,7 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
     return this.requireIndex().store.hasWritten();
   }
 
-  /** Called by the durable alarm: repeats erasures that were interrupted or have failed. */
+  /** Repeats erasures that were interrupted or have failed. */
   async alarm(): Promise<void> {
     const { store, alarm } = this.requireIndex();
     await alarm.settle(store);
@@ -98,7 +98,7 @@ async function openIndex({ storage }: ObjectState, env: HostedEnv) {
   return index;
 }
 
-/** Finishes interrupted erasures. If the object of a store fails, the next alarm repeats that erasure. */
+/** If the object of a store fails, the next alarm repeats the erasure. */
 async function finishInterrupted({ store, sandbox: { context }, alarm, report }: OpenIndex): Promise<void> {
   for (const { storeId } of store.erasures.pending())
     await finishErasures(context, [storeId]).catch((error: unknown) => {
@@ -161,7 +161,6 @@ function markOfStore(storeId: string): Mark {
   return mark;
 }
 
-/** The first store, if it is on the operator's disk; undefined on a platform, where id and key are generated. */
 function firstStoreOf({ FIRST_STORE }: HostedEnv): FirstStore | undefined {
   const givenStore: FirstStore | null = FIRST_STORE === null ? null : JSON.parse(FIRST_STORE);
   return givenStore ?? undefined;

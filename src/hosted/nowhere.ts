@@ -7,9 +7,8 @@ import { openObjectStore } from "./store.ts";
 import { workerWorld } from "./world.ts";
 
 /**
- * A sandbox without a store, for requests that name no existing store: it refuses them with the usual messages in the
- * usual order, and serves the static files of the pages. It reads and writes no data. Each request gets a new one,
- * because the timers of a Worker end with their request.
+ * Refuses with the usual messages in the usual order, and serves the static files of the pages. Each request
+ * gets a new one, because the timers of a Worker end with their request.
  */
 export function createStorelessSandbox(env: HostedEnv): Sandbox {
   const world = workerWorld(0);
@@ -27,7 +26,6 @@ const EMPTY_STATEMENT: Statement = {
   raw: () => EMPTY_STATEMENT,
 };
 
-/** An empty database that ignores writes. */
 const EMPTY_DB = {
   prepare: () => EMPTY_STATEMENT,
   exec: () => undefined,

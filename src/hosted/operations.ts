@@ -4,10 +4,8 @@ import { partOf } from "../core/fact.ts";
 import { refuseFact } from "../core/refusals.ts";
 import type { SandboxContext } from "../sandbox/sandbox.ts";
 
-/** The operations that a hosted service implements differently from a sandbox. */
 export type OperationOverrides = SandboxContext["operations"] & {};
 
-/** For each part of a sandbox that a hosted service lacks (decision 124), the next step of the refusal. */
 const NEXT_STEPS: Readonly<Record<SandboxPart, string>> = {
   snapshots:
     "use a sandbox for snapshots: checkout sandbox start in another folder; docs/hosted.md has the backup of a hosted service",

@@ -7,7 +7,7 @@ import { requestsTable, type RequestBatch } from "../store/request/requests.ts";
 import type { Store } from "../store/store.ts";
 import type { WorkerWorld } from "./world.ts";
 
-/** Number of requests in one row: even with the longest details, the row stays below the maximum size of a row. */
+/** Even with the longest details, a row of this many requests stays below the platform's maximum. */
 const MAX_REQUESTS_IN_ROW = 50;
 
 type LogParts = {

@@ -2,7 +2,6 @@ import { isStoreToken, parseAuthorization } from "../core/credential.ts";
 import { CONTROL_PREFIX, DEFAULT_STORE } from "../core/control/protocol.ts";
 import { markOfId, markOfKey, type Mark } from "./shared/marks.ts";
 
-/** Where a request goes: to the object of a store, of the first store or of the index, or to the Worker itself. */
 type Destination =
   | { readonly kind: "store"; readonly mark: Mark }
   | { readonly kind: "first store" | "index" | "nowhere" };
@@ -10,13 +9,8 @@ type Destination =
 const NOWHERE: Destination = { kind: "nowhere" };
 const INDEX: Destination = { kind: "index" };
 
-/** The operation on a store that goes to the index, because the index also removes the store's entry. */
 const DELETE = "delete";
 
-/**
- * Finds the destination from the request alone: by API key, checkout id, token of a store, or store in the path. The
- * destination then checks the request.
- */
 export function destinationOf(path: string, authorization: string | null): Destination {
   if (path.startsWith("/v1/")) return destinationOfKey(authorization);
   if (path.startsWith("/pay/")) return destinationOfId(path.split("/")[2] ?? "");

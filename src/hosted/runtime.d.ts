@@ -2,7 +2,6 @@
 declare module "cloudflare:workers" {
   type SqlValue = string | number | ArrayBuffer | null;
 
-  /** The rows of a statement, which can be read once. */
   type SqlCursor = {
     readonly toArray: () => Record<string, SqlValue>[];
     readonly raw: () => IterableIterator<SqlValue[]>;
@@ -11,7 +10,6 @@ declare module "cloudflare:workers" {
   export type ObjectStorage = {
     readonly sql: { readonly exec: (sql: string, ...values: readonly SqlValue[]) => SqlCursor };
     readonly transactionSync: <Value>(work: () => Value) => Value;
-    /** Resolves when all earlier writes are on disk. */
     readonly sync: () => Promise<void>;
     readonly getAlarm: () => Promise<number | null>;
     readonly setAlarm: (at: number) => Promise<void>;
@@ -19,7 +17,6 @@ declare module "cloudflare:workers" {
     readonly deleteAll: () => Promise<void>;
   };
 
-  /** An object: one name, one thread, one database. */
   export class DurableObject<Env = unknown> {
     constructor(state: ObjectState, env: Env);
     protected readonly ctx: ObjectState;
@@ -28,7 +25,6 @@ declare module "cloudflare:workers" {
 
   export type ObjectState = {
     readonly storage: ObjectStorage;
-    /** Runs work before the object gets its first request. */
     readonly blockConcurrencyWhile: <Value>(work: () => Promise<Value>) => Promise<Value>;
   };
 
@@ -37,7 +33,6 @@ declare module "cloudflare:workers" {
     protected readonly env: Env;
   }
 
-  /** The objects of a class, by name. Their methods are remote calls, so all of them return promises. */
   export type Objects<Instance> = {
     readonly getByName: (name: string) => Stub<Instance>;
   };

@@ -12,7 +12,6 @@ import { openRequestLog } from "./request-log.ts";
 import { consoleStream, type WorkerWorld } from "./world.ts";
 import type { ProcessDescription } from "../core/sandbox/description.ts";
 
-/** The parts that differ between the sandboxes of a store, of the index, and without a store. */
 type SandboxParts = {
   readonly connection: Connection;
   readonly store: Store;
@@ -21,7 +20,6 @@ type SandboxParts = {
   readonly forgetStore?: SandboxOptions["forgetStore"];
 };
 
-/** Creates a sandbox of the service: the same code as on a machine, with the Worker's bindings in place of files. */
 export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: SandboxParts): Sandbox {
   const { connection, store, operations, forgetStore } = parts;
   const { SETTINGS, CONTROL_TOKEN, ADMIN_TOKEN } = env;
@@ -64,7 +62,6 @@ export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: S
   };
 }
 
-/** The options of the allowed Host names: the names of this machine on the port, and the public origin. */
 export function hostedHosts({ port, origin }: Pick<HostedSettings, "port" | "origin">) {
   return {
     port,
@@ -77,7 +74,7 @@ export function hostedHosts({ port, origin }: Pick<HostedSettings, "port" | "ori
   };
 }
 
-/** The parts for creating stores. No copy of a key is kept: only the caller gets it. */
+/** No copy of a key is kept: only the caller gets it. */
 export function storeMakerOf({ MASTER_KEY }: Pick<HostedEnv, "MASTER_KEY">) {
   return {
     masterKey: Buffer.from(MASTER_KEY, "hex"),

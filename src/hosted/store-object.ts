@@ -22,10 +22,8 @@ import type { SandboxDescription } from "../core/sandbox/description.ts";
 
 type OpenStore = Awaited<ReturnType<typeof openStore>>;
 
-/** The object of a store. Before its store is created and after it is deleted, it answers as if there were no such store. */
 export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls {
   private openedStore: OpenStore | undefined;
-  /** The last report to the index; an erasure waits for it. */
   private lastReport: Promise<void> = Promise.resolve();
 
   constructor(state: ObjectState, env: HostedEnv) {
@@ -46,7 +44,6 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     // The throw lets the Worker refuse the request, and remember the failure for its health check.
     const failure = openedStore.store.failure();
     if (response.status === 503 && failure !== undefined) throw new Error(failure.message);
-    // If the index cannot be reached, the alarm repeats the report.
     if (method !== "GET" && new URL(url).pathname.startsWith(CONTROL_PREFIX))
       await this.reportToIndex().catch(openedStore.alarm.onWrite);
     return response;
@@ -56,7 +53,6 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     return this.openedStore?.store.hasWritten() ?? false;
   }
 
-  /** Called by the durable alarm, once the constructor has started the due work. */
   async alarm(): Promise<void> {
     await this.reportToIndex();
     await this.openedStore?.alarm.settle(this.openedStore.store);
@@ -73,7 +69,6 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     return accept(createdStore);
   }
 
-  /** The given store, if this object has it because the start that created it was killed. Reports it to the index again. */
   private async findGivenStore(given: FirstStore): Promise<Outcome<NewStore>> {
     const description = await this.describe();
     if (!description.ok) return description;
@@ -110,7 +105,6 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     await storage.deleteAll();
   }
 
-  /** Reports the store's details to the index if they have changed. After a crash, the alarm repeats the report. */
   private async reportToIndex(): Promise<void> {
     const { openedStore, env } = this;
     const { sql } = this.ctx.storage;
@@ -125,7 +119,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
   }
 }
 
-/** The DDL of the facts that only an object has: its mark, and the details that it last reported to the index. */
+/** Only an object has these facts: its mark, and the details that it last reported to the index. */
 const HOSTED_DDL = "CREATE TABLE hosted_store (mark INTEGER NOT NULL, told TEXT) STRICT";
 
 function insertNewStore(

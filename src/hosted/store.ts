@@ -9,14 +9,8 @@ import type { Store } from "../store/store.ts";
 import { createTables } from "../store/tables.ts";
 import { toStorageFailure } from "./connection.ts";
 
-/** The number of migrations of a state file when the first objects were created. */
 const MIGRATIONS_OF_FIRST_OBJECTS = 4;
 
-/**
- * The migrations of an object: the migrations of a state file, and the tables of the request log, which is in the same
- * database. The schema version of an object counts them in this order, so the request log keeps its position, and later
- * migrations come at the end.
- */
 const MIGRATIONS = [
   ...SANDBOX_FILE.migrations.slice(0, MIGRATIONS_OF_FIRST_OBJECTS),
   REQUESTS_DDL,
@@ -27,7 +21,6 @@ export function hasTables({ sql }: ObjectStorage): boolean {
   return sql.exec("SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'").toArray().length > 0;
 }
 
-/** Migrates in one transaction. The schema version is a row, because `user_version` is not available here. */
 export function migrateTables(storage: ObjectStorage): void {
   const { sql } = storage;
   storage.transactionSync(() => {
@@ -40,10 +33,12 @@ export function migrateTables(storage: ObjectStorage): void {
   });
 }
 
-/** `hasWritten`: whether a write has changed a row since the start, or since the disk last failed. */
 type ObjectStore = Store & { readonly hasWritten: () => boolean };
 
-/** Writes run immediately; the runtime delays answers until the writes are on disk. `onWrite` follows each transaction. */
+/**
+ * Writes run immediately; the runtime delays answers until the writes are on disk. `onWrite` is called after
+ * each transaction.
+ */
 export function openObjectStore(
   connection: Connection,
   options: {
@@ -86,7 +81,6 @@ export function openObjectStore(
   };
 }
 
-/** Never called, because the operations that take or restore snapshots are refused. */
 const NO_SNAPSHOTS: Snapshots = {
   take: refuseSnapshot,
   write: refuseSnapshot,

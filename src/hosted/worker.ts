@@ -1,5 +1,3 @@
-// The Worker of a hosted service (decision 124). Routing: hosted/routing.ts; the checks before any object:
-// hosted/admission.ts; objects: hosted/store-object.ts, hosted/index-object.ts; bundling: bin/build/worker.ts.
 import { WorkerEntrypoint, type Stub } from "cloudflare:workers";
 import { INDEX_NAME, objectFileName, objectName, OBJECT_CLASSES, type Mark } from "./shared/marks.ts";
 import { StorageUnavailable } from "../store/connection/storage-failure.ts";
@@ -13,18 +11,15 @@ import { toObjectFailure } from "./connection.ts";
 export { IndexObject } from "./index-object.ts";
 export { StoreObject } from "./store-object.ts";
 
-/** The check before any object, created once for this instance because its settings never change. */
 let isAdmitted: ReturnType<typeof createAdmissionCheck> | undefined;
 
-/** The stores whose objects are known to exist. An object keeps its file when its store is deleted. */
 const existingMarks = new Set<Mark>();
 
-/** The last failure of an object: of a write until a write to that object succeeds, of a read until the object answers. */
 let lastFailure:
   | { readonly key: string; readonly failure: StorageUnavailable; readonly isRead: boolean }
   | undefined;
 
-/** Forwards each request to its object. It keeps no state but facts about objects, so any number of instances can run. */
+/** Keeps no state but facts about objects, so any number of instances can run. */
 export class HostedService extends WorkerEntrypoint<HostedEnv> {
   async fetch(request: Request): Promise<Response> {
     const { env } = this;
@@ -40,7 +35,6 @@ export class HostedService extends WorkerEntrypoint<HostedEnv> {
     return isHealthy ? answer : failedResponse(createStorelessSandbox(env), request, lastFailure?.failure);
   }
 
-  /** The answer of the request's object, or a refusal if the object fails; undefined if no object exists for the request. */
   private async answerFromObject(request: Request, url: URL): Promise<Response | undefined> {
     const { env } = this;
     const { method, headers } = request;
@@ -69,7 +63,6 @@ type FoundObject = {
   readonly object: Stub<ObjectCalls>;
 };
 
-/** Finds the object of a request; undefined if the request names no object that exists. */
 async function findObject(
   env: HostedEnv,
   { pathname }: URL,
@@ -95,7 +88,7 @@ async function findObject(
   }
 }
 
-/** Whether a store's object exists: the open-source runtime would create a database even for an invented id. */
+/** The open-source runtime would create a database even for an invented id. */
 async function objectExists({ OBJECT_FILES }: HostedEnv, mark: Mark): Promise<boolean> {
   if (OBJECT_FILES === undefined || existingMarks.has(mark)) return true;
   const path = `${OBJECT_CLASSES.stores}/${objectFileName("stores", objectName(mark))}`;

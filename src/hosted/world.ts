@@ -6,7 +6,6 @@ import { MARK_COUNT, markedKeyBytes, markedUuid, type Mark } from "./shared/mark
 
 export type WorkerWorld = ReturnType<typeof workerWorld>;
 
-/** The world of a Worker. Its UUIDs v7 and API keys contain the mark. */
 export function workerWorld(mark: Mark) {
   return {
     now: () => Date.now(),
@@ -25,14 +24,12 @@ export function workerWorld(mark: Mark) {
   } satisfies Partial<World>;
 }
 
-/** Draws a mark for a new store. Another store may already have it. */
 export function randomMark(): Mark {
   return randomBytes(4).readUInt32BE() % MARK_COUNT;
 }
 
 const RANDOM_ID_BYTES = 6;
 
-/** Resolves after the time in milliseconds, or as soon as the signal is aborted. */
 export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) return resolve();
@@ -85,7 +82,7 @@ const NO_CONNECTION_TEXT =
 
 type BodyResult = { readonly body: string; readonly isCut: boolean; readonly error?: unknown };
 
-/** Reads a body. An error after all announced bytes is ignored, because the answer was complete. */
+/** An error after all announced bytes is ignored, because the answer was complete. */
 async function readUpTo({ body, headers }: Response, maxBytes: number): Promise<BodyResult> {
   const parts: Uint8Array[] = [];
   let size = 0;

@@ -1,5 +1,3 @@
-// Runs a hosted service on this machine, in workerd. Its configuration: hosted/dev/workerd-config.ts; the Worker:
-// hosted/worker.ts; the command: cli/hosted/dev.ts.
 import type { Hold } from "../../core/webhook/hold.ts";
 import type { HostedSettings } from "../shared/settings.ts";
 import { CONTROL_ROOT } from "../../core/control/protocol.ts";
@@ -34,24 +32,19 @@ import {
 import { runWorkerd, projectTrustFault, type ServiceSecrets } from "./workerd.ts";
 import { WORKERD_VERSION, workerdConfig } from "./workerd-config.ts";
 
-/** The host of a hosted service: a command, which can run other programs. */
 type HostedHost = Host & { readonly world: Pick<World, "run" | "packageFolder"> };
 
 export type HostedOptions = Pick<ServeOptions, "port" | "trustFolder" | "adopt" | "allowTarget">;
 
-/** The hosts of `--allow-target` and of this machine, and their addresses. */
 type AllowedNetwork = { readonly hosts: readonly string[]; readonly addresses: readonly string[] };
 
 type RunningService = {
-  /** Resolves if workerd ends by itself. */
   readonly end: Promise<void>;
   /** Resolves if the objects' folder or the list of the stores was deleted or replaced. */
   readonly stateLoss: Promise<HostFailure>;
-  /** Why no events are delivered; null if events are delivered. */
   readonly hold: Hold | null;
 };
 
-/** The folder of a hosted service, and the functions that run while it is served. */
 type ServedFolder<Value> = {
   readonly folder: string;
   /** Aborted when the command is stopped, even while npx is still downloading workerd. */
@@ -60,14 +53,13 @@ type ServedFolder<Value> = {
   readonly use: (service: RunningService) => Promise<Value>;
 };
 
-/** Timeout of a start, in milliseconds: the first start lets npx download workerd. */
 const START_TIMEOUT_MS = 180_000;
-/** Maximum number of ports that are chosen, if other processes take each port first. */
+/** Other processes may take each chosen port first. */
 const MAX_PORT_ATTEMPTS = 10;
 const CALL_TIMEOUT_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/** Serves while `use` runs. Each write is on disk before its answer is sent. "stopped": stopped before it was ready. */
+/** Each write is on disk before its answer is sent. "stopped": stopped before it was ready. */
 export async function serveHosted<Value>(
   context: HostedHost,
   options: HostedOptions,
@@ -130,7 +122,6 @@ export async function serveHosted<Value>(
 
 type Service = Pick<HostedSettings, "port" | "folderHold"> &
   ServiceSecrets & {
-    /** The real path of the folder. */
     readonly home: string;
     readonly network: AllowedNetwork;
     readonly run: RunRecord;
@@ -171,7 +162,7 @@ async function serveOnPort<Value>(
   }
 }
 
-/** Replaces the failure of a start if a full disk caused it, because the runtime does not report failed writes. */
+/** The runtime does not report failed writes, so a full disk replaces the failure of the start. */
 function explainFullDisk(
   { files }: Pick<World, "files">,
   folder: string,
@@ -182,10 +173,8 @@ function explainFullDisk(
   return stateFailure({ code, message: `the service could not start in ${folder}: ${sentence}`, next });
 }
 
-/** With less free space than this, in bytes, the databases of a first start do not fit. */
 const MIN_FREE_BYTES = 2 ** 18;
 
-/** Chooses a port: the named port, which must be free, otherwise the default port or, if it is taken, any free port. */
 async function choosePort(
   { world, printer }: Host,
   namedPort: number | undefined,
@@ -203,7 +192,7 @@ function refuseWithoutPort(): Outcome<never, HostFailure> {
   return usageFailure("no port is free", "choose a port with --port");
 }
 
-/** Resolves the names of `--allow-target` now, because the network of the runtime accepts only addresses. */
+/** Names are resolved now, because the network of the runtime accepts only addresses. */
 async function resolveNetwork(
   world: Pick<World, "resolve">,
   { allowTarget = [], port: ownPort = DEFAULT_PORT }: HostedOptions,
@@ -256,7 +245,6 @@ function startFailure(world: HostedHost["world"], result: ShellResult | void): O
   });
 }
 
-/** The ready message, with the first store; the first start creates the store. */
 async function readReady(
   context: HostedHost,
   folder: string,
@@ -281,7 +269,6 @@ async function readReady(
   );
 }
 
-/** Calls an operation of the service. If the service refuses it, the start fails, and this program is not at fault. */
 async function callService(
   { world }: Host,
   { port, controlToken }: Service,

@@ -1,5 +1,3 @@
-// Decides from the files of a hosted service whether a start is its first, and refuses a state that has lost a part.
-// The databases: store/object-files.ts; the same checks for a sandbox: host/state.ts.
 import type { Hold } from "../../core/webhook/hold.ts";
 import { join } from "node:path";
 import type { FirstStore } from "../shared/settings.ts";
@@ -31,11 +29,8 @@ import { refuseFolder, ownerFault } from "../../host/folder/trust.ts";
 type StateWorld = Pick<World, "files" | "sqliteAddon" | "now" | "randomBytes">;
 
 type HostedState = {
-  /** `new`: there is no store. `unready`: the first start ended before it was ready. `filled`: a start became ready. */
   readonly stage: "new" | "unready" | "filled";
-  /** Whether there is a database, which may contain deliveries to send. */
   readonly hasDatabases: boolean;
-  /** The folder to which the state belongs; undefined if none is recorded. */
   readonly home: string | undefined;
   readonly credentials: Credentials | undefined;
 };
@@ -44,7 +39,6 @@ const ALARM_FILE = "metadata.sqlite";
 
 export const START_COMMAND = "checkout hosted dev";
 
-/** Reads the state. Refuses a lost or damaged part, and names its file: the runtime would create it again, empty. */
 export function readHostedState(world: StateWorld, folder: string): Outcome<HostedState, HostFailure> {
   const trust = checkObjectFiles(world, folder);
   if (!trust.ok) return trust;
@@ -64,7 +58,6 @@ export function readHostedState(world: StateWorld, folder: string): Outcome<Host
   return accept({ stage, hasDatabases, home: index.value?.home, credentials: knownCredentials });
 }
 
-/** Why nothing is delivered from a state: it was copied or moved, or names no folder (decision 71). */
 export function holdOfState(
   { hasDatabases, home }: HostedState,
   { path, adopt }: { readonly path: string; readonly adopt: boolean },
@@ -75,7 +68,6 @@ export function holdOfState(
     : (holdOfOtherFolder(home, path, START_COMMAND) ?? null);
 }
 
-/** Writes id and key of a first store before it is created, so that after a kill the next start uses them again. */
 export function keepFirstStore(
   world: StateWorld,
   folder: string,
@@ -92,7 +84,6 @@ export function keepFirstStore(
   return { id, apiKey };
 }
 
-/** Records that the first store exists; a state without it is refused from then on. */
 export function markFirstStoreReady(
   world: StateWorld,
   folder: string,
@@ -105,12 +96,10 @@ export function markFirstStoreReady(
 
 type StateFiles = {
   readonly credentials: Credentials | undefined;
-  /** Undefined if there is no index database, or if it has no tables. */
   readonly index: IndexRecord | undefined;
   readonly stores: readonly string[];
 };
 
-/** Filled if `credentials.json` records a completed start or, without that file, if any store exists. */
 function stageOf({ credentials, index, stores }: StateFiles): HostedState["stage"] {
   if (credentials !== undefined) return credentials.ready === false ? "unready" : "filled";
   return stores.length > 0 || (index?.storeIds.length ?? 0) > 0 ? "filled" : "new";
@@ -136,7 +125,6 @@ function readIndex(
   return fileOutcome(path, indexResult);
 }
 
-/** Refuses a state that lacks its index, a store that the index names, or the alarms of its objects. */
 function findLostPart(
   world: StateWorld,
   folder: string,
@@ -190,18 +178,16 @@ function restoreText(path: string): string {
   return `restore ${path} with its log ${path}-wal from a backup, or move the folder away and start again`;
 }
 
-/** The path of the database that lists the stores of a hosted service. */
 export function indexPath(folder: string): string {
   return join(stateFile(folder, "objects"), OBJECT_CLASSES.index, objectFileName("index", INDEX_NAME));
 }
 
-/** The path of a store's database. An id without a mark belongs to no object, so its path names no file. */
 function storePath(folder: string, id: string): string {
   const name = objectName(markOfId(id) ?? MARK_COUNT);
   return join(stateFile(folder, "objects"), OBJECT_CLASSES.stores, objectFileName("stores", name));
 }
 
-/** Refuses links, and files of other users: the runtime would follow a link and read another user's rows. */
+/** The runtime would follow a link, and read another user's rows. */
 function checkObjectFiles({ files }: Pick<World, "files">, folder: string): Outcome<void, HostFailure> {
   const objects = stateFile(folder, "objects");
   if (!files.exists(objects)) return accept(undefined);

@@ -1,15 +1,13 @@
-// The configuration of workerd for a hosted service on this machine (decision 124). The Worker: hosted/worker.ts.
 import { WORKER_FILE } from "../../host/folder/files.ts";
 import type { HostedSettings } from "../shared/settings.ts";
 import { OBJECT_CLASSES } from "../shared/marks.ts";
 import { deniedRanges } from "../../core/network/ranges.ts";
 
-/** The version of workerd that the Worker is tested with. */
 export const WORKERD_VERSION = "1.20261117.1";
 
 const COMPATIBILITY_DATE = "2026-04-01";
 
-/** The variables from which workerd reads the secrets, so that no file and no command line contains them. */
+/** workerd reads the secrets from variables, so that no file and no command line contains them. */
 export const SECRET_BINDINGS = {
   CONTROL_TOKEN: "HOSTED_CONTROL_TOKEN",
   ADMIN_TOKEN: "HOSTED_ADMIN_TOKEN",
@@ -19,9 +17,7 @@ export const SECRET_BINDINGS = {
 
 type WorkerdOptions = {
   readonly settings: HostedSettings;
-  /** The absolute path of the folder with the databases of the objects. */
   readonly objects: string;
-  /** Addresses to which the network may connect in addition to public addresses. */
   readonly allowAddresses: readonly string[];
 };
 

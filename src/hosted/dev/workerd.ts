@@ -1,4 +1,3 @@
-// Finds and runs workerd. Its version and its configuration: hosted/dev/workerd-config.ts.
 import { basename, dirname, join } from "node:path";
 import type { FirstStore } from "../shared/settings.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
@@ -11,21 +10,19 @@ export type ServiceSecrets = {
   readonly controlToken: string;
   readonly adminToken: string;
   readonly masterKey: Uint8Array;
-  /** The first store, until it has been ready once; undefined afterwards. */
   readonly firstStore: FirstStore | undefined;
 };
 
 type ProgramWorld = Pick<World, "files" | "cwd" | "packageFolder">;
 
-/** The longest timeout of a Node timer, in milliseconds, because only the user ends a service. */
+/** The longest timeout of a Node timer: only the user ends a service. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const KEPT_OUTPUT_BYTES = 4096;
-/** The control message of workerd when a socket is open. */
+/** workerd's control message when a socket is open. */
 const LISTENING_MESSAGE = '{"event":"listen"';
 /** The beginning of workerd's message on stderr when a socket could not be opened. */
 const SOCKET_FAILURE = 'Socket "http":';
 
-/** Runs workerd until the signal, or until it ends by itself. Appends its stderr to the log of the folder. */
 export function runWorkerd(
   world: ProgramWorld & Pick<World, "run">,
   { folder, signal, ...secrets }: ServiceSecrets & { readonly folder: string; readonly signal: AbortSignal },
@@ -37,7 +34,6 @@ export function runWorkerd(
   // npx runs from the state folder, which other users cannot enter, and without scripts of packages.
   const npx = `npx --yes --ignore-scripts --prefix ${quote(folder)} workerd@${WORKERD_VERSION}`;
   const program = findWorkerd(world) ?? npx;
-  /** Resolves when this workerd has opened the configured port, and not when another program has. */
   const listening = Promise.withResolvers<"listening">();
   let output = "";
   const result = world.run({
@@ -56,13 +52,11 @@ export function runWorkerd(
     maxOutputBytes: KEPT_OUTPUT_BYTES,
     signal,
   });
-  /** Whether workerd ended because another program uses the port. */
   const isPortTaken = (): boolean =>
     Buffer.from(files.readFrom(logFile, logSize)?.bytes ?? []).includes(SOCKET_FAILURE);
   return { listening: listening.promise, result, isPortTaken };
 }
 
-/** Finds workerd in this program's packages, or in the project's if only this user can change them: workerd gets tokens. */
 function findWorkerd(world: ProgramWorld): string | undefined {
   const { files } = world;
   const folder = world.packageFolder();
@@ -76,7 +70,6 @@ function findWorkerd(world: ProgramWorld): string | undefined {
   return modulesFolder && workerdIn(files, modulesFolder);
 }
 
-/** Why the project's workerd is not run; undefined if the project has none, or if a workerd was found. */
 export function projectTrustFault(world: ProgramWorld): string | undefined {
   const projectFolder = findProjectFolder(world);
   if (projectFolder === undefined || findWorkerd(world) !== undefined) return undefined;
@@ -92,7 +85,6 @@ function findProjectFolder({ files, cwd }: ProgramWorld): string | undefined {
   }
 }
 
-/** The path of workerd in a folder of packages, if it has the pinned version. */
 function workerdIn(files: World["files"], modulesFolder: string): string | undefined {
   const packageJson = parseJson(files.read(join(modulesFolder, "workerd/package.json")) ?? "");
   if (!isRecord(packageJson) || packageJson["version"] !== WORKERD_VERSION) return undefined;
@@ -102,7 +94,6 @@ function workerdIn(files: World["files"], modulesFolder: string): string | undef
   return packageName && quote(join(platformsFolder, packageName, "bin/workerd"));
 }
 
-/** The reason why another user could change workerd in a project's packages; undefined if none could. */
 function untrustedReason(files: World["files"], projectFolder: string): string | undefined {
   const modulesFolder = join(projectFolder, "node_modules");
   const platformsFolder = join(modulesFolder, "@cloudflare");

@@ -1,13 +1,11 @@
-// How an id or an API key names the object of its store. Marked ids and keys are created in hosted/world.ts and
-// hosted/dev/state.ts, and read in hosted/routing.ts.
 import { createHash, createHmac } from "node:crypto";
 import { API_KEY_RANDOM_BYTES, storeTokenBits, testKeyBits } from "../../core/credential.ts";
 import { isUuid } from "../../core/text.ts";
 
 /**
- * The mark of a store: 26 bits that name its object, and that every UUID v7 and API key of the store contains. So
- * routing a request needs no lookup, and deleting a store leaves nothing behind. A mark grants no access: the store
- * itself decides whether it knows an id or a key.
+ * A mark is 26 bits that name the object of a store, and that every UUID v7 and API key of the store
+ * contains. So routing a request needs no lookup, and deleting a store leaves nothing behind. A mark grants
+ * no access: the store itself decides whether it knows an id or a key.
  */
 export type Mark = number;
 
@@ -20,7 +18,6 @@ export function objectName(mark: Mark): string {
   return mark.toString(16).padStart(7, "0");
 }
 
-/** A UUID v7 whose first 26 random bits are the mark. The last 8 characters stay random, for short ids. */
 export function markedUuid(mark: Mark, milliseconds: number, random: Uint8Array): string {
   const time = milliseconds.toString(16).padStart(12, "0");
   const high = (mark >>> 14).toString(16).padStart(3, "0");
@@ -29,14 +26,12 @@ export function markedUuid(mark: Mark, milliseconds: number, random: Uint8Array)
   return `${time.slice(0, 8)}-${time.slice(8)}-7${high}-${low}-${randomDigits}`;
 }
 
-/** The mark of an id; undefined for a text that is not a UUID v7. */
 export function markOfId(id: string): Mark | undefined {
   const text = id.toLowerCase();
   if (!isUuid(text) || text[14] !== "7") return undefined;
   return (Number.parseInt(text.slice(15, 18), 16) << 14) | (Number.parseInt(text.slice(19, 23), 16) & 0x3fff);
 }
 
-/** The random bytes of an API key, beginning with a mark. */
 export function markedKeyBytes(mark: Mark, random: Uint8Array): Uint8Array {
   const randomBits =
     BigInt(`0x${Buffer.from(random).toString("hex")}`) & ((1n << BigInt(KEY_BITS - MARK_BITS)) - 1n);
@@ -44,7 +39,6 @@ export function markedKeyBytes(mark: Mark, random: Uint8Array): Uint8Array {
   return Buffer.from(wholeNumber.toString(16).padStart(KEY_BITS / 4, "0"), "hex");
 }
 
-/** The mark of a test key or of a store's token; undefined for any other text. */
 export function markOfKey(key: string): Mark | undefined {
   const bits = testKeyBits(key) ?? storeTokenBits(key);
   return bits === undefined ? undefined : Number(bits >> BigInt(KEY_BITS - MARK_BITS)) % MARK_COUNT;
@@ -54,7 +48,7 @@ export const OBJECT_CLASSES = { stores: "stores", index: "index" } as const;
 
 export const INDEX_NAME = "index";
 
-/** The file name that the runtime derives from class and name; with it, the host finds the database of a store. */
+/** The runtime derives the name from class and name; with it, the host finds the database of a store. */
 export function objectFileName(objectClass: keyof typeof OBJECT_CLASSES, name: string): string {
   const key = createHash("sha256").update(OBJECT_CLASSES[objectClass]).digest();
   const halfDigest = (text: string | Buffer): Buffer =>
