@@ -1,13 +1,10 @@
 import { isUuid, printableLiteral } from "../core/text.ts";
 import { CheckoutError } from "./errors.ts";
 
-/** The rule for an option: the expected value in words, and a check of the value. */
 type Rule = readonly [expected: string, isValid: (value: unknown) => boolean];
 
-/** Maximum timeout of a Node timer, in milliseconds. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** Maximum number of faults in one schedule of `explore`. */
 const MAX_DEPTH = 4;
 
 export const TIMEOUT_RULE: Rule = [
@@ -15,7 +12,6 @@ export const TIMEOUT_RULE: Rule = [
   (value) => typeof value === "number" && value >= 0 && value <= MAX_TIMEOUT_MS,
 ];
 
-/** The options of each call, except the options that the control API checks. */
 const RULES = {
   create: new Map<string, Rule>([["idempotencyKey", ["a text", (value) => typeof value === "string"]]]),
   explore: new Map<string, Rule>([
@@ -50,7 +46,6 @@ function isCount(value: unknown, maximum: number): boolean {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 1 && value <= maximum;
 }
 
-/** Throws a CheckoutError for an unknown option or a wrong value. */
 export function checkOptions(call: keyof typeof RULES, options: unknown): void {
   const rules = RULES[call];
   const names = (): string => [...rules.keys()].join(", ");
@@ -69,16 +64,12 @@ export function checkOptions(call: keyof typeof RULES, options: unknown): void {
   }
 }
 
-/** The fields that a filter can name; `true` for a field whose value is not checked. */
 export type FieldTree = { readonly [field: string]: true | FieldTree };
 
-/** The items that a filter or a text selects. */
 export type FilterSubject = {
-  /** The noun for an item, in the singular. */
   readonly noun: string;
-  /** The fields that a filter can name; null if the items are not objects. */
   readonly fields: FieldTree | null;
-  /** The types of the items. If they are given, a text to match must be one of them, or an id. Default: any text. */
+  /** A text to match must be one of these types, or an id. Default: any text. */
   readonly types?: readonly string[];
 };
 
@@ -98,7 +89,9 @@ export function checkFilter(
     checkType(call, filter.type, types);
 }
 
-/** Throws a CheckoutError for a text that is neither an id nor an event type, which no item would ever match. */
+/**
+ * Throws a CheckoutError for a text that is neither an id nor an event type, which no item would ever match.
+ */
 export function checkMatchText(text: string, { types }: FilterSubject): void {
   if (types !== undefined && !isUuid(text)) checkType("waitFor", text, types);
 }

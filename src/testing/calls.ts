@@ -29,10 +29,10 @@ type CreateCall = {
   readonly body: unknown;
 };
 
-/** A timeout that no call reaches, in milliseconds: no call here uses a network. */
+/** No call reaches this timeout: no call here uses a network. */
 const TIMEOUT_MS = 600_000;
 
-/** Calls to the sandbox in this process; a refused call throws a CheckoutError. */
+/** A refused call throws a CheckoutError. */
 export function createCalls(sandbox: InProcessSandbox) {
   const { ready } = sandbox;
   const origin = new URL(ready.base_url).origin;
@@ -56,7 +56,7 @@ export function createCalls(sandbox: InProcessSandbox) {
   };
   return {
     control,
-    /** Creates a store without HTTP and JSON, which would double its time: a suite creates a store for each test. */
+    /** HTTP and JSON would double the time: a suite creates a store for each test. */
     createStore: async (storeInput: StoreOptions): Promise<AnswerOf<"createStore">> => {
       const requestId = sandbox.world.uuid("control");
       const request = decodeRequest("createStore", storeInput);
@@ -69,7 +69,6 @@ export function createCalls(sandbox: InProcessSandbox) {
       if (storeOutcome.ok) return storeOutcome.value;
       throw refusalError(sandbox, answerOfRefusal(storeOutcome.refusal, requestId));
     },
-    /** Creates an order or a session through v1. */
     create: async ({ path, apiKey, idempotencyKey, body }: CreateCall): Promise<CheckoutWire> => {
       const result = await sendInProcess(sandbox, {
         method: "POST",
@@ -105,7 +104,6 @@ function refusalError(
   return new CheckoutError(error, cause === undefined ? {} : { cause });
 }
 
-/** A refusal in the form in which the sandbox answers. */
 export function answerOfRefusal(
   { code, message }: Refusal,
   requestId = "",
@@ -113,7 +111,6 @@ export function answerOfRefusal(
   return { code, message, status: ERRORS[code].status, requestId };
 }
 
-/** Refuses a call that cannot be sent, because its id is not a UUID or its request is invalid. */
 function refuseInvalid<Name extends OperationName>(
   sandbox: InProcessSandbox,
   { name, id, body }: ControlCall<Name>,
@@ -130,11 +127,9 @@ function lostAnswerError(message: string): CheckoutError {
   return new CheckoutError({ status: 0, code: "connection_lost", message, requestId: "" });
 }
 
-/** Sends a request to the sandbox, in the form of a client's request. */
 async function sendInProcess(sandbox: InProcessSandbox, request: OutboundRequest): Promise<InProcessResult> {
   refuseClosed(sandbox);
   const result = await sendToService(sandbox.service.answer, request);
-  // A request that failed because the sandbox is closing reports this as the reason.
   if (result.ok && result.status === ERRORS.internal_error.status) refuseClosed(sandbox);
   return result;
 }

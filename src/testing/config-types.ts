@@ -1,10 +1,9 @@
-// Inferred from the schema of the file; the package has each type written out (bin/build/shape-types.ts).
 import type { ConfigText } from "../core/config/schema.ts";
 
-/** A configuration, in the form of `checkout.config.json`. */
+/** In the form of `checkout.config.json`. */
 export type CheckoutConfig = ConfigText;
 
-/** Settings of a sandbox. Durations are strings such as `30m`. */
+/** Durations are strings such as `30m`. */
 export type SandboxConfig = NonNullable<ConfigText["sandbox"]>;
 
 /** A store that is set up before the sandbox answers requests. */

@@ -27,7 +27,7 @@ export class CheckoutError extends Error {
   }
 }
 
-/** Ignores the error `not_found`; throws any other error. */
+/** Throws any other error. */
 export function ignoreNotFound(error: unknown): void {
   if (!(error instanceof CheckoutError) || error.code !== "not_found") throw error;
 }

@@ -1,8 +1,6 @@
-/** Types of the injected faults of `hosted-checkout/testing`. */
 import type { DomainOf } from "../core/shape/fields.ts";
 import type { addedFault, fault, faultAction, faultMatch, faultProfile } from "./shapes.ts";
 
-/** The injected faults of a store. */
 export type Faults = {
   readonly add: (fault: Fault | FaultProfile) => Promise<{ readonly id: string }>;
   /**

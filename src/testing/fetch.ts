@@ -2,11 +2,11 @@ import { answerFetch } from "../web/fetch.ts";
 import type { InProcessSandbox } from "./in-process.ts";
 import type { Sandbox } from "./types.ts";
 
-/** The only status with which the sandbox redirects; the redirect is followed with a GET. */
+/** The sandbox redirects only with this status; the redirect is followed with a GET. */
 const SEE_OTHER = 303;
 const MAX_REDIRECTS = 20;
 
-/** `fetch` and a handler that reach only the sandbox. `fetch` follows only redirects within it, as `redirect` says. */
+/** `fetch` follows only redirects within the sandbox. */
 export function createFetch(sandbox: InProcessSandbox): Pick<Sandbox, "fetch" | "handler"> {
   const { ready, service, limits, isClosed, closedError } = sandbox;
   const { origin } = new URL(ready.base_url);

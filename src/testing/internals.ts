@@ -2,7 +2,6 @@ import type { Calls } from "./calls.ts";
 import type { InProcessSandbox } from "./in-process.ts";
 import type { Sandbox } from "./types.ts";
 
-/** The internals of a sandbox, for parts of the kit to which the user passes its handle. */
 type Internals = { readonly running: InProcessSandbox; readonly calls: Calls };
 
 const sandboxInternals = new WeakMap<Sandbox, Internals>();
@@ -12,7 +11,7 @@ export function setInternals(sandbox: Sandbox, internals: Internals): Sandbox {
   return sandbox;
 }
 
-/** The internals of a sandbox. Throws a TypeError for anything but a handle from `startSandbox`. */
+/** Throws a TypeError for anything but a handle from `startSandbox`. */
 export function internalsOf(sandbox: Sandbox): Internals {
   const entry = sandboxInternals.get(sandbox);
   if (entry === undefined) throw new TypeError("sandbox must be a sandbox that startSandbox returned");

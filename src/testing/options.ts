@@ -18,10 +18,10 @@ import type { SandboxOptions } from "./types.ts";
 import type { ServeOptions } from "../host/options.ts";
 import { parseDurationText } from "../core/duration.ts";
 
-/** The default time to which the clocks of a sandbox with a seed are frozen. */
+/** The clocks of a sandbox with a seed are frozen at this time by default. */
 const DEFAULT_SEEDED_TIME = Date.UTC(2026, 0, 1);
 
-/** The names of all options. Other names are refused: a misspelled option would silently have its default. */
+/** Other names are refused: a misspelled option would silently have its default. */
 const OPTION_NAMES: ReadonlySet<string> = new Set<keyof SandboxOptions>([
   "state",
   ...KIT_SETTING_NAMES,
@@ -33,7 +33,7 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof SandboxOptions>([
 
 const DEFAULT_WAIT_MS = 5000;
 
-/** Parses the options with the checks of the command line and the configuration. Throws a StartError. */
+/** Makes the checks of the command line and the configuration. Throws a StartError. */
 export async function parseOptions(
   guest: GuestWorld,
   options: SandboxOptions,
@@ -81,7 +81,6 @@ function optionError(name: string, message: string): StartError {
   return new StartError(refusal);
 }
 
-/** The value of an outcome. Throws a refusal as a StartError. */
 function unwrap<Value>(outcome: Outcome<Value, HostFailure>): Value {
   if (outcome.ok) return outcome.value;
   throw new StartError(outcome.refusal);
@@ -96,7 +95,6 @@ function folderOf(world: GuestWorld, { state = "memory" }: SandboxOptions): stri
   return folder;
 }
 
-/** The time to which the clocks are frozen; undefined if they are not frozen. */
 function frozenTimeOf({
   seed,
   now = seed === undefined ? "real" : toIso(DEFAULT_SEEDED_TIME),
@@ -109,7 +107,6 @@ function frozenTimeOf({
   }
 }
 
-/** The settings of the configuration; options override them. */
 async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<ServeOptions> {
   const givenSettings = settingsIn(options);
   const { config } = options;
@@ -123,7 +120,6 @@ async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<S
   return unwrap(await settingsWithLoadedConfig({ world, printer: SILENT_OUTPUT }, givenSettings, file));
 }
 
-/** Parses the options that a configuration can also contain, with the checks of the configuration. */
 function settingsIn(options: SandboxOptions): ServeOptions {
   // `port: null` is not a setting of the configuration: it means that there is no socket.
   const givenFields = KIT_SETTING_NAMES.flatMap((name) =>
@@ -138,7 +134,7 @@ function settingsIn(options: SandboxOptions): ServeOptions {
   );
 }
 
-/** Parses a span to milliseconds. Throws a TypeError if it is invalid. */
+/** Returns milliseconds. Throws a TypeError if the span is invalid. */
 export function parseSpanOption(span: string | number): number {
   const milliseconds = typeof span === "number" ? span : parseDurationText(span);
   if (milliseconds === undefined || !Number.isSafeInteger(milliseconds) || milliseconds <= 0)
@@ -148,7 +144,7 @@ export function parseSpanOption(span: string | number): number {
   return milliseconds;
 }
 
-/** Parses a time to milliseconds since the epoch. Throws a TypeError if it is invalid. */
+/** Returns milliseconds since the epoch. Throws a TypeError if the time is invalid. */
 export function parseMomentOption(moment: string | Date): number {
   const milliseconds = typeof moment === "string" ? Date.parse(moment) : moment.getTime();
   const hasZone = typeof moment !== "string" || ZONED_TIME.test(moment);
@@ -159,5 +155,5 @@ export function parseMomentOption(moment: string | Date): number {
   return milliseconds;
 }
 
-/** Matches a time with a zone, without which the time would depend on the machine. */
+/** A time without a zone would depend on the machine. */
 const ZONED_TIME = /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:?\d\d)$/i;

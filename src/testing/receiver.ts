@@ -18,13 +18,11 @@ import type { Endpoints, Received, Receiver, ReceiverOptions } from "./types.ts"
 type OwnReceiver = {
   readonly storeId: string;
   readonly forget: () => void;
-  /** Stops listening; the endpoint is kept. */
   readonly end: () => Promise<void>;
 };
 
 export type Receivers = Readonly<ReturnType<typeof createReceivers>>;
 
-/** The running receivers of a sandbox, even if their stores were deleted by a restore. */
 export function createReceivers() {
   const runningReceivers = new Set<OwnReceiver>();
   const receiversOf = (storeId?: string): readonly OwnReceiver[] =>
@@ -32,9 +30,7 @@ export function createReceivers() {
   return {
     add: (receiver: OwnReceiver) => void runningReceivers.add(receiver),
     drop: (receiver: OwnReceiver) => void runningReceivers.delete(receiver),
-    /** Clears the received webhooks of a store's receivers. Default: of all receivers. */
     forget: (storeId?: string) => receiversOf(storeId).forEach((receiver) => receiver.forget()),
-    /** Stops the receivers of a store. Default: all receivers. */
     end: async (storeId?: string) =>
       void (await Promise.all(receiversOf(storeId).map((receiver) => receiver.end()))),
   };
@@ -51,7 +47,6 @@ const RECEIVED_FIELDS = {
 } satisfies Readonly<Record<keyof Received, true | FieldTree>>;
 
 const ARRIVAL_EVENT = "arrived";
-/** How long a stopping receiver waits for requests in flight, in milliseconds. */
 const DRAIN_TIMEOUT_MS = 100;
 
 type ReceiverContext = {
@@ -61,7 +56,6 @@ type ReceiverContext = {
   readonly receivers: Receivers;
 };
 
-/** Starts a receiver on a free loopback port, and adds it as an endpoint of a store. */
 export async function startReceiver(
   sandbox: InProcessSandbox,
   { calls, storeId, endpoints, receivers }: ReceiverContext,
@@ -107,7 +101,6 @@ export async function startReceiver(
   const { id: endpointId } = endpoint;
   const close = async (): Promise<void> => {
     try {
-      // A restore, or an earlier close, may have removed the endpoint already.
       if (!sandbox.isClosed()) await endpoints.remove(endpointId).catch(ignoreNotFound);
     } finally {
       await receiver.end();
@@ -153,7 +146,7 @@ async function listen(
   return listenResult.value;
 }
 
-/** Checks the status of an answer, from 200 to 599. Throws if an untyped caller returned anything else. */
+/** Throws if an untyped caller returned anything else than 200 to 599. */
 function parseStatus(status: unknown): number {
   if (typeof status === "number" && Number.isInteger(status) && status >= 200 && status <= 599) return status;
   throw new Error(`it returned ${printableLiteral(status)}; expected a status from 200 to 599`);

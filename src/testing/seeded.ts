@@ -1,5 +1,5 @@
-// With a seed, ids are the same in each run, because each is drawn from a named stream: `world.uuid(storeId)`.
-// test/real/kit-seed.test.ts compares whole runs.
+// With a seed, ids are the same in each run, because each is drawn from a named stream:
+// `world.uuid(storeId)`.
 import { createHash } from "node:crypto";
 
 const BLOCK_BYTES = 32;
@@ -7,10 +7,10 @@ const TIME_BYTES = 6;
 const UUID_BYTES = 16;
 
 /**
- * Ids, bytes and numbers from a seed, the same in each run and on every platform (decision 98). Each is a hash of the
- * seed, its kind, its stream and its number in that stream, so streams do not affect each other. The ids of a stream
- * sort in the order in which they were drawn, until `renew`: the time in each is one millisecond after the previous one,
- * from `startMs` on.
+ * The same seed gives the same values on every platform (decision 98). Each is a hash of the seed, its kind,
+ * its stream and its number in that stream, so streams do not affect each other. The ids of a stream sort in
+ * the order in which they were drawn, until `renew`: the time in each is one millisecond after the previous
+ * one, from `startMs` on.
  */
 export function createSeededSource(seed: string, startMs: number) {
   const counts = new Map<string, number>();
@@ -22,7 +22,7 @@ export function createSeededSource(seed: string, startMs: number) {
     return { count, bytes: createHash("sha256").update(`${name} ${count}`).digest() };
   };
   return {
-    /** Continues with another seed, made from this seed and the position of the state, so that no id occurs twice. */
+    /** Ids then come from this seed and the position, so that no id occurs twice. */
     renew: (position: number) => void (positions = [...positions, position]),
     uuid: (stream = "") => {
       const { count, bytes } = drawBlock("uuid", stream);
@@ -39,7 +39,6 @@ export function createSeededSource(seed: string, startMs: number) {
   };
 }
 
-/** A UUID v7 with this time, whose other bits come from `bytes`. */
 function uuidOf(milliseconds: number, bytes: Buffer): string {
   bytes.writeUIntBE(milliseconds, 0, TIME_BYTES);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);

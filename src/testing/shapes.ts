@@ -1,6 +1,3 @@
-// The data of the kit: shapes of the control API with a Date for each time, and without the fields that the kit does
-// not have. Types are inferred from the shapes; the package has the types written out, with the comments above the
-// fields (bin/build/shape-types.ts).
 import * as z from "zod/mini";
 import { shapesOfCreate } from "../core/checkout/create-request.ts";
 import { EVENT_TYPES } from "../core/checkout/event-types.ts";
@@ -13,7 +10,7 @@ import { requestEntry } from "../core/request/shapes.ts";
 import { deliveryAttempt as attemptEntry, deliveryEntry } from "../core/webhook/shapes.ts";
 import type { WebhookEvent } from "../core/webhook/webhook.ts";
 
-/** A time. In answers of the control API, it is a number of milliseconds. */
+/** In answers of the control API, a time is a number of milliseconds. */
 const time = z.codec(z.number(), z.date(), {
   decode: (milliseconds) => new Date(milliseconds),
   encode: (date) => date.getTime(),
@@ -55,7 +52,6 @@ export const deliveryAttempt = z.extend(attemptFields, {
   fault: z.nullable(faultAction),
 });
 
-/** The types of events, as the type of webhooks declares them. */
 export const eventType = z.enum(EVENT_TYPES as readonly WebhookEvent["type"][]);
 
 export const delivery = z.extend(deliveryEntry, {

@@ -22,7 +22,6 @@ type SharedParts = {
   readonly identities: Identities;
 };
 
-/** Creates the handle of a known store. Disposing of the handle deletes the store; the first store is only reset. */
 export function storeOf(sandbox: InProcessSandbox, sharedParts: SharedParts, storeId: string): Store {
   const { calls, receivers, identities } = sharedParts;
   const identity = (): StoreIdentity => identities.of(storeId);
@@ -93,7 +92,6 @@ export function storeOf(sandbox: InProcessSandbox, sharedParts: SharedParts, sto
   };
 }
 
-/** The functions that read and pay the checkouts of a store, by id or order_id. */
 function payerOf(calls: Calls, storeId: string): Pick<Checkouts, "get"> & Pick<Store, "pay"> {
   const get = async (text: string): Promise<Checkout> => {
     const id = await checkoutId(calls, storeId, text);
@@ -110,7 +108,6 @@ function payerOf(calls: Calls, storeId: string): Pick<Checkouts, "get"> & Pick<S
   };
 }
 
-/** The ids on all pages of a list. */
 async function listIds(
   calls: Calls,
   storeId: string,
@@ -122,7 +119,7 @@ async function listIds(
   return [...ids, ...(await listIds(calls, storeId, { ...filter, before: list.nextBefore }))];
 }
 
-/** The id of the checkout with an id or order_id; if several checkouts have the order_id, the newest. */
+/** The newest checkout if several have the order_id. */
 async function checkoutId(calls: Calls, storeId: string, text: string): Promise<string> {
   if (isUuid(text)) return text;
   const body = { orderId: text, limit: 1 };

@@ -121,7 +121,7 @@ function sandboxOf(service: InProcessSandbox, calls: Calls, identity: StoreIdent
   return setInternals(sandbox, { running: service, calls });
 }
 
-/** The first store. If its folder has lost the API key, creates a new key. */
+/** If its folder has lost the API key, creates a new key. */
 async function firstStore({ ready }: InProcessSandbox, calls: Calls): Promise<StoreIdentity> {
   const { store_id: id, merchant_id: merchantId, store_name: name, signing_secret: signingSecret } = ready;
   const apiKey = ready.api_key ?? (await calls.control({ name: "createKey", storeId: id, body: {} })).apiKey;

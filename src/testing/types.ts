@@ -18,7 +18,6 @@ import type {
 } from "./shapes.ts";
 import type { WebhookCheckout, WebhookCode, WebhookEvent } from "../core/webhook/webhook.ts";
 
-/** Options of `startSandbox`. */
 export type SandboxOptions = {
   /** Where the state is kept. `checkout` commands can use a folder, which outlives the process. Default: `memory`. */
   readonly state?: "memory" | { readonly folder: string };
@@ -102,7 +101,6 @@ export interface Sandbox extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Options of `createStore`. */
 export type StoreOptions = {
   /** Default: `Sandbox Store`. */
   readonly name?: string;
@@ -175,7 +173,6 @@ export type Checkouts = {
   readonly list: (filter?: CheckoutFilter) => Promise<readonly Checkout[]>;
 };
 
-/** The orders or sessions to list. Default: all. */
 export type CheckoutFilter = { readonly status?: Checkout["status"]; readonly orderId?: string };
 
 /** The body of a create, with an amount or with a price of the catalog. */
@@ -284,7 +281,6 @@ export type DeliveryAttempt = DomainOf<typeof deliveryAttempt>;
 /** A request that v1 has received. */
 export type LoggedRequest = DomainOf<typeof loggedRequest>;
 
-/** Options of `receiver`. */
 export type ReceiverOptions = {
   /**
    * Returns the status to answer, from 200 to 599. If it throws or returns anything else, the answer is 500, and its

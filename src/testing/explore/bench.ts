@@ -9,10 +9,8 @@ import { internalsOf } from "../internals.ts";
 import type { Sandbox, Store } from "../types.ts";
 import type { ExploreOptions, View } from "./types.ts";
 
-/** Timeout of a purchase, including its retries and pauses, in milliseconds of real time. */
 const PURCHASE_TIMEOUT_MS = 20_000;
 
-/** Opens a bench for each run of a schedule, with a new store and the application's functions. */
 export function createBenchOpener(sandbox: Sandbox, options: ExploreOptions): () => Promise<SearchBench> {
   return async () => {
     const store = await sandbox.createStore(options.dialect && { dialect: options.dialect });
@@ -44,7 +42,6 @@ function benchOf(
   const call = callOnStore(calls.control, store.id);
   const buy = async (): Promise<CreateRun> => {
     const run = await withTimeout(world, async () => {
-      // An application without types can return anything, such as an incomplete answer.
       const order: Partial<Awaited<ReturnType<typeof purchase>>> | undefined = await purchase(store);
       const { checkouts } = await call({ name: "listCheckouts", body: {} });
       const namedCheckout = checkouts.find(({ id }) => id === order?.id);
@@ -78,7 +75,6 @@ function benchOf(
   return bench;
 }
 
-/** Makes the purchase, within the timeout. */
 async function withTimeout(
   { sleep }: { readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void> },
   make: () => Promise<Pick<CreateRun, "isWrong">>,

@@ -7,10 +7,9 @@ import type { Sandbox } from "../types.ts";
 import { createBenchOpener } from "./bench.ts";
 import type { Exploration, ExploreFault, ExploreOptions } from "./types.ts";
 
-/** Maximum number of schedules that run in parallel: applications mostly wait. */
 const CONCURRENCY = 12;
 
-/** Explores an application in stores of a sandbox. Throws if the application does not work without faults. */
+/** Throws if the application does not work without faults. */
 export async function exploreIn(
   sandbox: Sandbox,
   options: ExploreOptions & { readonly seed: string },
@@ -44,7 +43,6 @@ export async function exploreIn(
   };
 }
 
-/** Removes kills, because the kit has no process to kill. */
 function removeKills(faults: readonly ScheduledFault[]): readonly ExploreFault[] {
   return faults.filter((fault): fault is ExploreFault & ScheduledFault => !isKill(fault.action));
 }

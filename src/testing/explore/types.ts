@@ -1,10 +1,8 @@
-/** Types of `explore`. */
 import type { Dialect } from "../../core/shape/dialect.ts";
 import type { DomainOf } from "../../core/shape/fields.ts";
 import type { brokenInvariant, exploration, exploreFault, invariant, payerOutcome } from "../shapes.ts";
 import type { Checkout, Sandbox, Store } from "../types.ts";
 
-/** Options of `explore`. */
 export type ExploreOptions = {
   /**
    * Makes one purchase in a store with the application's own code, and returns its order; throws if the purchase fails.
@@ -63,7 +61,6 @@ export type PayerOutcome = DomainOf<typeof payerOutcome>;
 /** A rule that holds for every purchase, whatever fails. */
 export type Invariant = DomainOf<typeof invariant>;
 
-/** The result of `explore`. */
 export type Exploration = DomainOf<typeof exploration>;
 
 /** A broken invariant, and the smallest schedule that breaks it. */

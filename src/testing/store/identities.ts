@@ -7,7 +7,6 @@ export type StoreIdentity = Pick<Store, "id" | "merchantId" | "name" | "apiKey" 
 
 export type Identities = Readonly<ReturnType<typeof createIdentities>>;
 
-/** The identities of all stores that have had a handle: a restore can bring a deleted store back. */
 export function createIdentities(sandbox: InProcessSandbox, calls: Calls) {
   const identities = new Map<string, StoreIdentity>();
   const keyOf = async (storeId: string): Promise<string> => {
@@ -25,7 +24,7 @@ export function createIdentities(sandbox: InProcessSandbox, calls: Calls) {
       if (identity === undefined) throw new Error("each handle is of a store that is known");
       return identity;
     },
-    /** Reads the identities of restored stores, because a snapshot from another sandbox has other secrets, and no API key. */
+    /** A snapshot from another sandbox has other secrets, and no API key. */
     renew: async (storeIds: readonly string[]) => {
       for (const id of storeIds) {
         const { storeId: _, ...access } = await calls.control({

@@ -5,24 +5,18 @@ import { WaitError } from "../errors.ts";
 import type { Filter, Log } from "../types.ts";
 import { createLogUpdates, type LogUpdates, type LogUpdateSource } from "./log-updates.ts";
 
-/** The source of a log, and how its items are matched and printed. */
 export type LogSource<Item> = LogUpdateSource<Item> &
   FilterSubject & {
-    /** The default timeout of `waitFor`, in milliseconds. */
     readonly waitTimeoutMs: number;
     readonly world: Pick<GuestWorld, "sleep">;
-    /** The noun for an item that a string matches. Default: `noun`. */
     readonly matchedNoun?: string;
     readonly isClosed: () => boolean;
-    /** The strings by which `waitFor` matches an item. */
     readonly names: (item: Item) => readonly (string | null)[];
     readonly line: (item: Item) => string;
   };
 
-/** Maximum number of items that an error lists; it lists the newest. */
 const MAX_LINES = 20;
 
-/** A log that is read when it is needed. `waitFor` reads it again after each write, and at its timeout. */
 export function createLog<Item>(source: LogSource<Item>): Log<Item> {
   const { world, open, noun, isClosed, names, line } = source;
   const joinUpdates = createLogUpdates(source);
@@ -91,7 +85,6 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
   };
 }
 
-/** Whether a value matches a filter, including its nested filters. */
 function matchesFilter<Value>(value: Value, filter: Filter<Value>): boolean {
   if (filter instanceof Date) return value instanceof Date && value.getTime() === filter.getTime();
   if (!isObject(filter)) return Object.is(value, filter);

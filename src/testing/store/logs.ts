@@ -13,12 +13,11 @@ import type { FieldTree } from "../call-options.ts";
 import { createLog, type LogSource } from "./log.ts";
 import type { InProcessSandbox } from "../in-process.ts";
 
-/** Maximum number of items that one call reads. */
 const PAGE_SIZE = 1000;
 
 type StoreLogContext = { readonly calls: Calls; readonly storeId: string };
 
-/** The fields of events. A filter with another field is refused, because it would match nothing. */
+/** A filter with another field is refused, because it would match nothing. */
 export const EVENT_FILTER_FIELDS = {
   ...fieldNames(CHECKS.envelope),
   ...fieldNames(CHECKS.change),
@@ -132,14 +131,12 @@ function deliveryOf({
   });
 }
 
-/** A request as a line of text, with the reason of a refusal. */
 export function requestSummary({ method, path, status, code, message }: LoggedRequest): string {
   return printable(
     `${method} ${path}: ${status}${code === null ? "" : ` ${code}`}${message === null ? "" : `: ${message}`}`,
   );
 }
 
-/** A delivery as a line of text, with its endpoint, its faults and the result of its last finished attempt. */
 export function deliverySummary({ type, endpointId, state, tries, attempts, fault }: Delivery): string {
   const lastAttempt = attempts.findLast(({ finishedAt }) => finishedAt !== null);
   const text = lastAttempt && receivedText(lastAttempt.answer, lastAttempt.message);

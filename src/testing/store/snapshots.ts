@@ -7,7 +7,7 @@ import type { Identities } from "./identities.ts";
 
 const NO_BYTES = refuseFact("snapshot_no_bytes", {});
 
-/** The options of every restore: a test passes the bytes itself and has all rights, so no consent is necessary. */
+/** A test passes the bytes itself and has all rights, so no consent is necessary. */
 const ALL_RIGHTS = { trust: true, adopt: true, isAdministrator: true };
 
 type Scope = Parameters<typeof takeSnapshot>[1];
@@ -18,8 +18,7 @@ export async function takeSnapshotOf(sandbox: InProcessSandbox, scope: Scope): P
 }
 
 /**
- * Restores a snapshot of a store, or of the whole sandbox, and returns the ids of its stores. `forget` clears the
- * received webhooks; the log of requests is cleared too. Later ids come from another seed, because the snapshot may
+ * Returns the ids of the snapshot's stores. Later ids come from another seed, because the snapshot may
  * contain ids of the current seed. Throws a CheckoutError.
  */
 export async function restoreInto(
@@ -37,7 +36,6 @@ export async function restoreInto(
   sandbox.renewSeed(sandbox.context.store.events.lastPosition());
   forget();
   const storeIds = outcome.value.stores.map(({ storeId }) => storeId);
-  // Outside the kit, a restore keeps the log of requests; a test waits only for later requests.
   for (const storeId of storeIds) await sandbox.context.forgetStore({ storeId, kind: "reset" });
   await identities.renew(storeIds);
   return storeIds;
