@@ -1,4 +1,3 @@
-// `checkout shop init`: a question for each field of the section; a new field needs a row in QUESTIONS.
 import { join } from "node:path";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
@@ -18,21 +17,16 @@ import { describeSection, trustWrittenSection } from "./section.ts";
 import { trialLine, tryShop, type Trial } from "./trials.ts";
 import { output } from "../output/output.ts";
 
-/** The answers so far; `form` belongs to `create`. */
 type Answers = Partial<Record<ShopField | "form", string>>;
 type Question = {
   readonly message: string;
   readonly suggestion?: string;
-  /** Whether the suggestion is for a view in JSON. */
   readonly needsJson?: true;
   readonly validate?: (answer: string, world: Context["world"]) => true | string;
-  /** Whether the question is asked after these answers. Default: always. */
   readonly applies?: (answers: Answers) => boolean;
 };
 
-/** Matches an answer to `create` that is a page instead of a command. */
 const POST_PATTERN = /^POST\s+((?:https?:\/)?\/\S+)$/i;
-/** Matches an answer that is probably a page, but does not begin with POST and an address. */
 const PROBABLE_PAGE_PATTERN = /^(?:(?:post|get|put)\s+)?((?:https?:\/)?\/\S+|\S*:\d+\/\S*)$|^post\s+(\S+)/i;
 const PATTERN_FAULT = "must be a regular expression";
 const VIEW_FAULT = "needed: only your shop can tell whether it treats an order as paid";
@@ -173,10 +167,8 @@ async function askAnswers(context: Context, questions: Questions, control: Contr
   return answers;
 }
 
-/** Answers that are not tried when they are given: `serve` and `cookie` are tried with later answers, `settle` never. */
 const FIELDS_TRIED_LATER: ReadonlySet<keyof Answers> = new Set(["serve", "cookie", "settle"]);
 
-/** Tries an answer. Returns the trials of its field, and every failed trial. */
 async function tryAnswer(
   context: Context,
   control: ControlTarget,
@@ -194,13 +186,11 @@ async function tryAnswer(
   return trials.filter((trial) => !trial.ok || trial.field === trialField);
 }
 
-/** The field whose trial is shown for a field without its own trial. */
 const FIELD_OF_TRIAL: Partial<Record<ShopField, ShopField>> = {
   endpoint: "serve",
   orderViewCommand: "orderView",
 };
 
-/** The section with these answers; empty answers are left out. */
 function sectionOf({ create = "", form = "", cookie = "", settle, ...otherAnswers }: Answers): ShopSection {
   const [, page] = POST_PATTERN.exec(create) ?? [];
   const createValue =

@@ -1,4 +1,3 @@
-// The options that describe a shop, for `checklist run`, `explore` and `shop check`: the fields of the section `shop`.
 import type { Option } from "commander";
 import type { ShopDescription } from "../../client/judge/shop/description.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
@@ -36,7 +35,6 @@ export type RunOptions = ShopOptions & {
   readonly all?: boolean;
 };
 
-/** Maximum number of checkouts that `--checkout` names. */
 export const MAX_CHECKOUTS = 10;
 
 export function shopOptions(): readonly Option[] {
@@ -151,7 +149,6 @@ function commandOption(flags: string, description: string): Option {
   return valueOption(flags, description, toOptionParser(parseCommandLine));
 }
 
-/** Refuses a view without the id of an order: a run reads one order at a time. */
 function parseOrderView(text: string): string {
   if (!/\{(order|session)_id\}/.test(text))
     throw invalidOption("an address with {order_id} or {session_id}", text);
@@ -174,13 +171,15 @@ function parseSettle(text: string): number {
   return milliseconds;
 }
 
-/** The options that select the work of a run or of `explore`, or write a file, each with its number of words. */
+/**
+ * Options that select the work of a run or of `explore`, or write a file. The number counts the words of the
+ * option with its value.
+ */
 const SELECTING_OPTIONS: ReadonlyMap<string, number> = new Map([
   ...["only", "seed", "budget", "depth", "payer", "write", "junit"].map((name) => [`--${name}`, 2] as const),
   ...["quick", "all"].map((name) => [`--${name}`, 1] as const),
 ]);
 
-/** The typed command line for another run, with `addedOptions` instead of the options that select its work. */
 export function rerunLine(world: Context["world"], addedOptions: string): string {
   return retypeLine(world, SELECTING_OPTIONS, addedOptions);
 }

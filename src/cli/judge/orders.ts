@@ -17,16 +17,12 @@ import { operationsAt } from "../target/call.ts";
 import { findId } from "../target/ids.ts";
 import { MAX_CHECKOUTS, type RunOptions } from "./options.ts";
 
-/**
- * The lowest amount of new orders, in minor units. Amounts are random, so that a shop cannot recognise a run, and such
- * that floating-point arithmetic loses a minor unit: 19.99 * 100 is 1998.9999999999998.
- */
+/** In minor units. */
 const MIN_AMOUNT_MINOR = 100;
 const AMOUNTS = Array.from({ length: 9900 }, (_, index) => MIN_AMOUNT_MINOR + index).filter(
   (minor) => Math.trunc((minor / 100) * 100) < minor,
 );
 
-/** The orders of `--checkout`, otherwise new orders, created through v1, of the kinds that endpoints receive. */
 export async function createOrderSource(
   context: Context,
   options: RunOptions,
@@ -65,7 +61,6 @@ export async function createOrderSource(
 const LEAVE_OUT_HINT = "leave it out; nothing was done";
 const KINDS = ["order", "checkout_session"] as const;
 
-/** The kinds of checkouts whose events an endpoint receives; both kinds if no endpoint receives either. */
 async function kindsOf(call: CallOperation): Promise<readonly CheckoutObject[]> {
   const { endpoints } = await call({ name: "listEndpoints", body: undefined });
   const receivedKinds = KINDS.filter((kind) =>
@@ -74,7 +69,7 @@ async function kindsOf(call: CallOperation): Promise<readonly CheckoutObject[]> 
   return receivedKinds.length > 0 ? receivedKinds : KINDS;
 }
 
-/** Terms with an active currency and payment method of the store; default terms if it has none. */
+/** Default terms if the store has no active currency or payment method. */
 async function activeTerms({ world }: Context, call: CallOperation): Promise<CreateRequest> {
   const { capabilities } = await call({ name: "storeSummary", body: undefined });
   const activeName = (kind: string): string | undefined =>
@@ -88,10 +83,7 @@ async function activeTerms({ world }: Context, call: CallOperation): Promise<Cre
   return outcome.ok ? outcome.value : newPurchaseRequest(world, { purpose: "order" });
 }
 
-/**
- * Draws order_ids in the form of the shop's own order_ids, otherwise in a common form, from the seed and the store's
- * newest checkout: a later run with the same seed draws other order_ids, because a shop cannot sell an order twice.
- */
+/** A later run with the same seed draws other order_ids, because a shop cannot sell an order twice. */
 export async function createOrderIdGenerator(
   call: CallOperation,
   seed: string,
@@ -99,7 +91,6 @@ export async function createOrderIdGenerator(
   const createsQuery = { method: "POST", path: "/v1/", status: "201", by: "merchant", limit: 1 } as const;
   const { requests } = await call({ name: "listRequests", body: createsQuery });
   const { checkouts } = await call({ name: "listCheckouts", body: { limit: 1 } });
-  // The newest order_id in the request log, otherwise in the store.
   const newestOrder = requests[0] ?? checkouts[0];
   let sampleId = newestOrder?.orderId ?? COMMON_ORDER_ID;
   const newestId = checkouts[0]?.id ?? "";

@@ -1,4 +1,3 @@
-// Records the judged parts of a run as drills of the launch checklist.
 import type { Bench } from "../../client/judge/bench.ts";
 import { isLeftOut, type JudgedHistory } from "../../client/judge/played.ts";
 import { endpointsOf } from "../../client/judge/tell.ts";
@@ -16,11 +15,10 @@ import { verdictOf, worstVerdict, type PartRecord } from "./report.ts";
 type RecordInput = {
   readonly bench: Bench;
   readonly parts: ReadonlySet<DrillKind>;
-  /** The fields that the description of the shop leaves out. */
   readonly missingFields: readonly MissingField[];
 };
 
-/** Records a broken plain purchase, so that no earlier pass stays valid. A broken create fails the idempotency part. */
+/** A broken plain purchase is recorded, so that no earlier pass stays valid. */
 export async function recordPlainPurchase(
   { bench, parts, missingFields }: RecordInput,
   history: JudgedHistory,
@@ -48,10 +46,8 @@ async function record(
   return { ...result, drillId: id };
 }
 
-/** The rules that a create can break. */
 const CREATE_RULES: ReadonlySet<JudgedInvariant> = new Set(["one_key", "one_order", "client_ends"]);
 
-/** The steps of a part. In `duplicates`, notes on missing fields of the description come last. */
 function stepsOf(
   histories: readonly JudgedHistory[],
   part: History["part"],
@@ -70,8 +66,8 @@ function stepsOf(
 }
 
 /**
- * Records each failed part, and each part whose histories all held; any other part keeps its last record. `isDone`:
- * whether the run came to its end. If it did not, only failed parts are recorded.
+ * A part is recorded if it failed, or if all its histories held; any other part keeps its last record.
+ * `isDone`: the run came to its end. If it did not, only failed parts are recorded.
  */
 export async function recordParts(
   { bench, parts, missingFields, isDone }: RecordInput & { readonly isDone: boolean },

@@ -14,7 +14,6 @@ import { drillLines, verdictMark, type DrillLayout } from "../readiness/drill.ts
 export type RunReport = {
   readonly seed: string;
   readonly budgetMs: number;
-  /** The typed command line with `addedOptions` instead of the options that select the work of the run. */
   readonly rerunLine: (addedOptions: string) => string;
   readonly missingFields: readonly MissingField[];
   readonly isInterrupted: boolean;
@@ -27,11 +26,9 @@ export type PartRecord = {
   readonly verdict: DrillVerdict;
   readonly drillId: string | null;
   readonly steps: readonly DrillStep[];
-  /** The number of forms that were not sent because the budget was used up. */
   readonly leftOutCount?: number;
 };
 
-/** The worst verdict of the histories and of the tried parts. */
 export function verdictOfRun({ histories, records }: RunReport): DrillVerdict {
   const nonEmptyRecords = records.filter(({ steps, leftOutCount = 0 }) => steps.length + leftOutCount > 0);
   return worstVerdict([...histories.map(verdictOf), ...nonEmptyRecords.map(({ verdict }) => verdict)]);
@@ -61,7 +58,6 @@ function titleOf({ name }: JudgedHistory): string {
   return english(historyOf(name).title);
 }
 
-/** The result as JSON. A run of one part has the fields of its drill in addition. */
 export function runJson(report: RunReport) {
   const { seed, histories, records, missingFields } = report;
   const parts = records.map(({ leftOutCount: _left, steps, ...record }) =>
@@ -116,7 +112,6 @@ export function runJson(report: RunReport) {
   };
 }
 
-/** The wrong answers to forms of webhooks, by their likely cause. */
 function findingsOfForms({ steps }: PartRecord) {
   const failedSteps = steps.filter(({ passed }) => !passed);
   const mistakes = Map.groupBy(failedSteps, ({ cause }) => englishOf(cause ?? ""));
@@ -135,7 +130,6 @@ function findingsOfForms({ steps }: PartRecord) {
   });
 }
 
-/** Histories and forms that were not run: because of the budget, an interruption, or a shop that refuses events. */
 function leftOutPartOf({
   histories,
   budgetMs,
@@ -164,12 +158,10 @@ function leftOutPartOf({
 
 const MINUTE_MS = 60_000;
 
-/** The typed command line of this run, with the options that repeat a history. */
 function rerunOf({ seed, rerunLine }: RunReport, name: JudgedHistory["name"]): string {
   return rerunLine(`--only ${name} --seed ${seed}`);
 }
 
-/** Findings with the same likely mistake: the first with its story and its rerun command, the others by name. */
 function mistakeText(
   report: RunReport,
   { cyan, dim, red }: DrillLayout["style"],
@@ -186,7 +178,6 @@ function mistakeText(
   ].join("\n");
 }
 
-/** The result as text: each likely mistake with its findings, then the webhooks, the notes and the counts. */
 export async function runText(report: RunReport, layout: DrillLayout): Promise<string> {
   const { style, showsAll } = layout;
   const { histories, seed, records, missingFields } = report;

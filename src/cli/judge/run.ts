@@ -1,5 +1,3 @@
-// `checkout checklist run`: a plain purchase, the histories and the webhook drill; with a name, only the histories of
-// one part. The histories: core/judge/histories/histories.ts; how they are played: client/judge/.
 import type { CallOperation, ControlTarget } from "../../client/control/control.ts";
 import { judgeAgain, mergeRuns, namesToReplay, replay } from "../../client/judge/replay.ts";
 import { findEndReason, plainHistory, raceWithAbort, runHistories } from "../../client/judge/run.ts";
@@ -45,18 +43,13 @@ import { findEndpointId, judgeReceivers } from "./webhooks.ts";
 import { output } from "../output/output.ts";
 import { isSame } from "../hints/search.ts";
 
-/** The bounds of a run's default budget, in milliseconds. */
 const BUDGET_MS = { least: 180_000, most: 360_000 } as const;
-/** The ratio of the default budget to the time until the shop shows a payment. */
+/** The default budget is this many times the time until the shop shows a payment. */
 const BUDGET_FACTOR = 240;
 const BUDGET_TEXT = `${durationText(BUDGET_MS.least)}, and up to ${durationText(BUDGET_MS.most)} for a slow shop`;
-/** Response time in milliseconds below which an endpoint gets the forged webhooks before the histories. */
 const QUICK_ANSWER_MS = 100;
-/** Maximum time that a run waits after the first payment for late work of the shop, in milliseconds. */
 const MAX_LATE_WORK_MS = 31_000;
-/** Maximum time of the lease in addition to the budget, in milliseconds. */
 const LEASE_MARGIN_MS = 30 * 60_000;
-/** Maximum time of the lease of an API key in addition to the budget; the plain purchase needs the key, too. */
 const KEY_MARGIN_MS = 2 * LEASE_MARGIN_MS;
 
 type Part = History["part"] | "webhook";
@@ -89,7 +82,6 @@ export function registerChecklistParts(group: Group): void {
     );
 }
 
-/** The common fields of the commands that judge parts. */
 function judgeCommandSpec(parts: ReadonlySet<Part>) {
   const isCreatesPart = parts !== ALL_PARTS && parts.has("idempotency");
   return {
@@ -137,7 +129,6 @@ const PART_COMMANDS = [
   },
 ] as const;
 
-/** Refuses a store for which nothing is delivered, such as a store of a copied folder. */
 async function refuseHeldEndpoint(call: CallOperation): Promise<void> {
   const { endpoints } = await call({ name: "listEndpoints", body: undefined });
   const heldEndpoint = endpoints.find(({ state, reason }) => state === "enabled" && reason !== null);
@@ -182,7 +173,6 @@ async function runParts(context: Context, options: RunOptions, parts: ReadonlySe
         const call = operationsAt(keyedContext, control);
         const run = { context: keyedContext, options, control, call, description, shop, parts, signal };
         const runReport = await runAll(run);
-        // A served shop ends with this block.
         if (shop.server !== undefined) await awaitHeldEvents(run);
         return runReport;
       };
@@ -196,11 +186,10 @@ async function runParts(context: Context, options: RunOptions, parts: ReadonlySe
   return report.isInterrupted ? EXIT.interrupted : EXIT_OF_VERDICT[verdictOfRun(report)];
 }
 
-/** Maximum time to wait until events that the run has held are delivered to a served shop, in milliseconds. */
 const MAX_HELD_EVENTS_WAIT_MS = 5000;
 const CHECK_PAUSE_MS = 200;
 
-/** Waits until a served shop has the held events, so that none is sent to its port after the shop has ended. */
+/** No event is sent to the shop's port after the shop has ended. */
 async function awaitHeldEvents({ context: { world }, call, signal }: Run): Promise<void> {
   await poll(world, () => call({ name: "listDeliveries", body: { state: "due", limit: 1 } }), {
     isEnough: ({ deliveries }) => deliveries.length === 0,
@@ -291,7 +280,6 @@ function budgetOf({ bookingMs }: Pick<Bench["recording"], "bookingMs"> = { booki
   return Math.round(Math.min(most, Math.max(least, BUDGET_FACTOR * bookingMs)) / 1000) * 1000;
 }
 
-/** Reports each broken or unjudged history immediately, with the time since the beginning. */
 function createJudgedReporter({ world, printer }: Context, startedAt: number): LeasedRun["onJudged"] {
   return ({ name, verdict, evidence }) => {
     if (verdict.state === "held") return;
@@ -303,13 +291,11 @@ function createJudgedReporter({ world, printer }: Context, startedAt: number): L
   };
 }
 
-/** Whether a create uses a given order_id. A page without {order_id} creates another order each time. */
 function usesId(create: CreateMethod): boolean {
   if (!("url" in create)) return true;
   return [create.url, ...Object.values(create.form)].some((text) => text.includes("{order_id}"));
 }
 
-/** The form's field with one of the payment methods, and another of them as its value. */
 function otherMethodOf(
   create: CreateMethod | undefined,
   capabilities: AnswerOf<"storeSummary">["capabilities"],
@@ -330,7 +316,7 @@ type LeasedRun = Run & {
   readonly firstHistory: JudgedHistory;
   readonly baseReport: Omit<RunReport, "histories" | "records">;
   readonly onJudged: (history: JudgedHistory) => void;
-  /** The time after which no history starts, by the monotonic clock; a replay of late histories may have a later one. */
+  /** No history starts after it, by the monotonic clock; a replay of late histories may have a later one. */
   readonly deadline: number;
 };
 
@@ -379,7 +365,6 @@ async function judgeUnderLease(run: LeasedRun): Promise<RunReport> {
   return { ...baseReport, isInterrupted, histories, records: [...records, ...webhookRecords] };
 }
 
-/** Sends the forms to the described receiver, or to all, and records the results; no records if interrupted. */
 async function drillWebhooks(run: LeasedRun): Promise<readonly PartRecord[]> {
   const { context, control, call, description, bench, storeId, signal, deadline } = run;
   const { printer } = context;
@@ -396,7 +381,6 @@ async function drillWebhooks(run: LeasedRun): Promise<readonly PartRecord[]> {
   return [{ part: "webhook", verdict, drillId, steps: results.flatMap(({ steps }) => steps), leftOutCount }];
 }
 
-/** The missing fields of the description, and `quick`, because of which something is not judged. */
 function missingFields(
   { description: { restart, serve }, shop, options }: Run,
   plainPurchase: PlainPurchase,

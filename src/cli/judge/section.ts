@@ -1,5 +1,5 @@
-// The description of a shop: options first, then the section `shop` of checkout.config.json, whose commands run only
-// after the user has confirmed that section of that file.
+// Commands in the section `shop` of checkout.config.json run only after the user has confirmed that section
+// of that file.
 import { dirname, join } from "node:path";
 import type { ShopDescription } from "../../client/judge/shop/description.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
@@ -17,7 +17,7 @@ import type { ShopOptions } from "./options.ts";
 const COMMAND_FIELDS = ["create", "orderViewCommand", "serve", "restart"] as const;
 type CommandField = (typeof COMMAND_FIELDS)[number];
 
-/** Describes the shop. The file's commands need a confirmation if one of `usedCommands` (default: all) would run. */
+/** The file's commands need a confirmation if one of `usedCommands` (default: all) would run. */
 export async function describeShop(
   context: Context,
   options: ShopOptions,
@@ -37,17 +37,14 @@ export async function describeShop(
   return describeSection(context, shop, options);
 }
 
-/** A command of the section, for its confirmation. Refuses a command with a placeholder. */
 function checkedCommand(path: string, name: ShopField, line: string): string {
   const result = parseCommandLine(line);
   if (result.ok) return `${snakeCase(name)}: ${line}`;
   throw refuseUsage(`${printable(path)}: shop.${snakeCase(name)}: ${result.refusal.message}`, "correct it");
 }
 
-/** The fields that are options of the same name. */
 const FIELDS = (Object.keys(shopSection.shape) as ShopField[]).filter((field) => field !== "cookie");
 
-/** The description from a section and the options; an option overrides the field of the section. */
 export async function describeSection(
   context: Context,
   { paidWhen, orderIdOf, cookie, ...section }: ShopSection,
@@ -69,7 +66,7 @@ const TRUST_FILE = "trusted-shops.json";
 
 type FileSection = { readonly path: string; readonly shop: ShopSection };
 
-/** Unless `trustConfig` is set, asks once for each section, whose hash is then kept. Refuses if nobody can be asked. */
+/** Asks once for each section, whose hash is then kept. Refuses if nobody can be asked. */
 async function trustSection(
   { world, printer }: Context,
   { trustConfig }: ShopOptions,
@@ -92,7 +89,6 @@ async function trustSection(
   keepTrust(world, { path, shop });
 }
 
-/** Counts a section that the user has just written as confirmed. */
 export async function trustWrittenSection({ world }: Context): Promise<void> {
   const { path, config } = unwrap(await loadConfig(world, {})) ?? {};
   if (path !== undefined && config?.shop !== undefined) keepTrust(world, { path, shop: config.shop });
@@ -115,7 +111,7 @@ function readTrustRecord(world: Context["world"], trustPath: string): Readonly<R
   return Object.fromEntries(rows);
 }
 
-/** The Cookie header, from a file or a variable: never from the command line, which others can read. */
+/** Never from the command line, which others can read. */
 async function readCookie(
   { world, printer }: Context,
   { cookieFile }: ShopOptions,

@@ -1,4 +1,3 @@
-// `checkout shop init` and `check`: the section `shop` of checkout.config.json. The trials: cli/judge/trials.ts.
 import { snakeCase } from "../../core/text.ts";
 import { register, type Group } from "../command.ts";
 import { EXIT } from "../problem.ts";

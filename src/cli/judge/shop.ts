@@ -10,20 +10,16 @@ import { catchRefusal, EXIT, Refused, refuseUsage } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { connectToSandbox } from "../target/resolve.ts";
 
-/** A shop that a run can use; a served shop ends with the run. */
 export type BoundShop = JudgedShop & AsyncDisposable;
 
 type Binding = {
   readonly control: ControlTarget;
   readonly description: ShopDescription;
-  /** Whether the run reads orders. If so, a description without a view is refused. */
   readonly readsOrders: boolean;
-  /** Whether the endpoint that is registered for a served shop is removed at the end. */
   readonly isTrial?: true;
   readonly signal: AbortSignal;
 };
 
-/** Checks the description of a shop, and starts the shop if it is to be served. Refuses an unusable description. */
 export async function bindShop(context: Context, binding: Binding): Promise<BoundShop> {
   const { control, description, readsOrders } = binding;
   const { target, settings } = await connectToSandbox(context, control);
@@ -52,7 +48,6 @@ export async function bindShop(context: Context, binding: Binding): Promise<Boun
   };
 }
 
-/** An address on this machine; a path is below the shop's origin. */
 function resolveAddress(
   control: ControlTarget,
   { flag, text, base }: { readonly flag: string; readonly text: string; readonly base: string | undefined },
@@ -73,7 +68,6 @@ function originOf({ port }: Pick<ServedShop, "port">): string {
   return `http://127.0.0.1:${port}`;
 }
 
-/** Starts the shop on the port of its endpoint in the store; otherwise on a free port, and adds an endpoint if it can. */
 async function serveShop(
   context: Context,
   binding: Binding & { readonly accessEnv: Readonly<Record<string, string | undefined>> },
@@ -88,7 +82,7 @@ async function serveShop(
   );
   const { signingSecret } = await callAt(context, control, { name: "storeAccess", body: undefined });
   const env = { ...accessEnv, CHECKOUT_SIGNING_SECRET: signingSecret };
-  /** Whether the shop has no page for webhooks: without a described endpoint, it may have none. */
+  /** Without a described endpoint, the shop may have no page for webhooks. */
   const hasNoPage = async (url: string): Promise<boolean> => {
     const answer = await sendLocally(context.world, control, { method: "POST", url, headers: {}, signal });
     return answer.ok && answer.status === 404;

@@ -1,4 +1,3 @@
-// The trials of a description, for `checkout shop init` and `check`: an order, its view, the return page, a restart.
 import { englishOf } from "../../core/readiness/drills/said.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import {
@@ -28,7 +27,7 @@ export type Trial = {
   readonly field: ShopField;
   readonly ok: boolean;
   readonly text: string;
-  /** Whether the view lacks the field: the trial succeeds, but the field is not judged. */
+  /** The view lacks the field: the trial succeeds, but the field is not judged. */
   readonly lacksField?: boolean;
   readonly isJson?: boolean;
 };
@@ -38,10 +37,7 @@ export function trialLine({ ok, lacksField, text }: Trial, { bold, green, red }:
   return `${mark} ${printable(text)}`;
 }
 
-/**
- * Creates an order, reads its view, opens the return page and restarts the shop, as far as the description allows.
- * `readsOrders`: refuses a description without a view.
- */
+/** `readsOrders`: refuses a description without a view. */
 export function tryShop(
   context: Context,
   control: ControlTarget,
@@ -61,7 +57,6 @@ export function tryShop(
       purchase = createPurchase(bench.newId());
       trials = await tryCreate(bench, purchase);
     }
-    // A served shop listens once it is bound.
     if (description.serve !== undefined)
       trials.unshift({ field: "serve", ok: true, text: "your shop listens on the port in PORT" });
     if (shop.view === undefined || trials.some(({ ok }) => !ok)) return trials;
@@ -90,14 +85,13 @@ async function tryCreate(bench: Bench, purchase: Purchase): Promise<Trial[]> {
   return [createTrial, { field: "orderIdOf", ok: foundId === order.orderId, text: foundText }];
 }
 
-/** `readsOrders`: whether a view fails if it does not show whether an order is paid. */
+/** `readsOrders`: a view fails if it does not show whether an order is paid. */
 async function tryView(bench: Bench, purchase: Purchase, readsOrders: boolean): Promise<readonly Trial[]> {
   const { order, got, isMissing, text } = await awaitNewOrder(bench, purchase);
   const viewName = `the view of ${viewedCheckout(bench, purchase).orderId}`;
   const failedTrial = (fault: string): readonly Trial[] => [
     { field: "orderView", ok: false, text: `${viewName} ${fault}` },
   ];
-  // A reading with a text, but without an order, lacks only a pattern.
   if (order === null && text === "") return failedTrial(`cannot be read: ${englishOf(got)}`);
   if (isMissing && purchase.checkouts.length > 0)
     return failedTrial("answers 404 for an order that your shop created");

@@ -1,4 +1,3 @@
-// `checkout checklist run webhooks`: forged and genuine webhooks, even without a description of the shop.
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { CallOperation, ControlTarget } from "../../client/control/control.ts";
 import { postOf } from "../../client/judge/events.ts";
@@ -32,19 +31,16 @@ type WebhookOptions = CommonOptions & {
   readonly all?: boolean;
 };
 
-/** The results of the forms for one receiver; `record` is undefined if the verdict is `unknown`. */
+/** `record` is undefined if the verdict is `unknown`. */
 type JudgedReceiver = Pick<FoundReceiver, "endpointId" | "url" | "checkout" | "now"> & {
   readonly verdict: DrillVerdict;
   readonly steps: readonly DrillStep[];
   readonly subject: string;
-  /** The number of forms that were not sent because the budget was used up. */
   readonly leftOutCount: number;
   readonly record: AnswerOf<"recordDrill"> | undefined;
 };
 
-/** Timeout of the lease, in milliseconds: an endpoint may answer each request slowly. */
 const TIMEOUT_MS = Object.keys(WEBHOOK_STEP_TITLES).length * 30_000;
-/** Timeout of one request, in milliseconds: a sandbox may wait long for a receiver. */
 const POST_TIMEOUT_MS = 120_000;
 
 const SHOW_ENDPOINTS_HINT = "checkout endpoints list shows the endpoints";
@@ -81,7 +77,6 @@ export function registerChecklistWebhooks(group: Group): void {
   );
 }
 
-/** A failed part is a result, not a failure of the command: it is printed, and the exit code is 1. */
 async function runWebhooks(context: Context, options: WebhookOptions): Promise<number> {
   const control = await controlTarget(context);
   const shop = unwrap(await loadConfig(context.world, {}))?.config.shop ?? {};
@@ -107,7 +102,7 @@ async function runWebhooks(context: Context, options: WebhookOptions): Promise<n
   return EXIT_OF_VERDICT[verdict];
 }
 
-/** The id of the described endpoint; undefined if none is described, or the shop is served. Refuses an unknown endpoint. */
+/** Undefined if no endpoint is described, or the shop is served. Refuses an unknown endpoint. */
 export async function findEndpointId(
   call: CallOperation,
   { endpoint, serve }: Pick<ShopSection, "endpoint" | "serve">,
@@ -122,7 +117,6 @@ export async function findEndpointId(
   );
 }
 
-/** `endpointId`: the only receiver; undefined for all receivers. `hasOrder`: whether events of an order are also sent. */
 type FormsRequest = {
   readonly leaseId: string;
   readonly storeId: string;
@@ -131,7 +125,6 @@ type FormsRequest = {
   readonly mayRun: () => boolean;
 };
 
-/** Sends the forms to each receiver under a lease, and records each receiver's result unless it is `unknown`. */
 export async function judgeReceivers(
   context: Context,
   control: ControlTarget,

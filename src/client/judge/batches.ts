@@ -1,14 +1,12 @@
-// The histories of a run, in the order in which they start.
 import { historyOf, namesInOrder, PLAIN_PURCHASE } from "../../core/judge/histories/histories.ts";
 import { combinationName, pairedCombinations } from "../../core/judge/histories/places.ts";
 import type { History } from "../../core/judge/step.ts";
 import type { Bench } from "./bench.ts";
 import type { RunPlan, Turn } from "./played.ts";
 
-/** How a history runs: beside others, alone while others only wait, or alone after all others. */
+/** `alone`: while the other histories only wait. */
 type Pace = "beside" | "alone" | "last";
 
-/** The histories that can run, in order; consecutive histories with the same pace form a batch. */
 export function batchesOf(shop: Bench["shop"], plan: RunPlan): readonly (readonly [Pace, readonly Turn[]])[] {
   const batches: [Pace, Turn[]][] = [];
   const combinations = pairedCombinations((place) => canRun(historyOf(place), shop)).map(combinationName);

@@ -1,4 +1,3 @@
-// Lets the shop create orders in a history, and reads the service's log of these creates.
 import {
   hasAnswerArrived,
   retriesEarly,
@@ -24,20 +23,13 @@ import { createOrders, refresh } from "./checkouts.ts";
 import { lookAgain, bookingTimeoutMs } from "./looks.ts";
 import { endKills, expectedOrderId, purchaseOf, removeFaults, type Play } from "./faults.ts";
 
-/** Timeout of a create to which the service always answers with a refusal, in milliseconds. */
 const REFUSAL_TIMEOUT_MS = 20_000;
-/** Maximum number of times that a customer makes a purchase whose answer has not arrived. */
 const MAX_RUNS = 4;
 const MAX_SEARCH_RUNS = 2;
-/** A pause in milliseconds, after which a key that is derived from the current second, or kept for two seconds, has changed. */
 const REPEAT_PAUSE_MS = 2500;
-/** The pause after a kill: a key that is derived from the current ten seconds has changed as well. */
 const PAUSE_AFTER_KILL_MS = 10_500;
-/** A create that follows a rate-limited create within this time, in milliseconds, ignores `Retry-After`. */
 const EARLY_RETRY_MS = 500;
-/** Faults after which the client has received the status of the answer. */
 const CUT_ACTIONS: ReadonlySet<string> = new Set(["truncate", "empty"]);
-/** `CUT_ACTIONS`, and the faults during which a client in a search may have stopped waiting. */
 const CUT_OR_LATE_ACTIONS: ReadonlySet<string> = new Set([...CUT_ACTIONS, "latency", "slow_body"]);
 const MAX_LOG_ENTRIES = 1000;
 const MAX_ANSWER_BYTES = 10_000;
@@ -45,12 +37,11 @@ const CREATE_TIMEOUT_MS = 120_000;
 
 type CreateStep = Extract<Step, { act: "create" }>;
 
-/** Lets the shop create an order; returns false if the rest of the history cannot be played. */
 export function buy(play: Play, step: CreateStep): Promise<boolean> {
   return step.expects === "answer" ? buyUntilAnswered(play, step) : buyOnce(play, step);
 }
 
-/** `isLater`: the second attempt, after a wait, because a shop may learn late that a checkout has ended. */
+/** The second attempt waits, because a shop may learn late that a checkout has ended. */
 async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<boolean> {
   const { of, times = 1, expects, isEarly = false, hasOtherMethod } = step;
   const { bench, history } = play;
@@ -117,16 +108,12 @@ function isOpen(purchase: Purchase): boolean {
   return purchase.paidCheckout === undefined && ownCheckouts(purchase).at(-1)?.status === "created";
 }
 
-/** Whether an answer leads to the open checkout. A link in a refusal counts; an id in an API error is not a link. */
+/** A link in a refusal counts; an id in an API error is not a link. */
 function isSentToPage(purchase: Purchase, runs: readonly CreateRun[]): boolean {
   const { id } = lastCheckout(purchase);
   return runs.some(({ isDone, text }) => isDone || text.includes(`/${id}`) || text.includes(`=${id}`));
 }
 
-/**
- * Why a customer who buys again cannot pay: the service refused the shop's create, or the shop shows the ended
- * checkout. `sentCount`: number of creates that the service had received before.
- */
 async function deadEndOf(
   bench: Bench,
   purchase: Purchase,
@@ -141,7 +128,6 @@ async function deadEndOf(
   return runs.some(({ isDone, text }) => isDone && text.includes(checkoutUrl)) ? "old_page" : undefined;
 }
 
-/** Whether the shop has refused an order_id of an unusual form before it sent a create. */
 async function isUnsent({ bench, history }: Play, purchase: Purchase): Promise<boolean> {
   if (history.neighbourKind === undefined || purchase.checkouts.length > 0) return false;
   return bench.recording.hasSameId && (await createsOf(bench, purchase.cartId)).length === 0;
@@ -153,7 +139,6 @@ export function hasNewOrderId({ recording, search }: Bench, { cartId, checkouts 
   return hasSameId && checkouts.some(({ orderId }) => orderId !== `${cartId}${suffix}`);
 }
 
-/** Repeats a purchase a few times, as a customer does, until its answer has arrived; notes the runs with their log. */
 async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean> {
   const { bench, facts } = play;
   const { search, signal } = bench;
@@ -199,7 +184,7 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
   return purchase.checkouts.length > 0;
 }
 
-/** Before a purchase is repeated, a search removes its faults of v1 requests; any other run pauses. */
+/** A search removes the purchase's faults of v1 requests; any other run pauses. */
 async function prepareRepeat(play: Play, purchase: Purchase, lastRun: WatchedRun | undefined): Promise<void> {
   const { bench } = play;
   const { world, signal, search, stepAside } = bench;
@@ -210,7 +195,6 @@ async function prepareRepeat(play: Play, purchase: Purchase, lastRun: WatchedRun
   await (!stepAside || expectedOrderId(bench, purchase) === undefined ? pause() : stepAside(pause));
 }
 
-/** The creates of an order in the service's log, oldest first; without an order_id, all creates of a search's own store. */
 export async function createsOf(
   { call, search }: Pick<Bench, "call" | "search">,
   orderId: string | undefined,
@@ -235,7 +219,6 @@ export async function createsOf(
 
 type ElsewhereStep = Extract<Step, { act: "create_elsewhere" }>;
 
-/** Creates a checkout with the shop's own key and the terms of `templateOrder` or other terms. Returns whether it did. */
 export function createElsewhere(play: Play, step: ElsewhereStep): Promise<boolean> {
   // Runs alone, because the checkouts of a shop that chooses its order_ids are found by comparing lists.
   return play.bench.runExclusive(() => createWithShopKey(play, step));

@@ -1,4 +1,3 @@
-// Lets the shop create orders, and finds the checkouts of each purchase.
 import { factOf } from "../../core/readiness/drills/said.ts";
 import { containsSecret } from "../../core/text.ts";
 import type { CallOperation } from "../control/control.ts";
@@ -13,18 +12,13 @@ import {
 } from "./bench.ts";
 import { BROWSER_HEADERS, fillAddress, noAnswer, sendLocally } from "./shop/view.ts";
 
-/** Default timeout of a command that creates an order, in milliseconds. */
 const COMMAND_TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 16_384;
 const PAGE_LIMIT = 100;
-/** Maximum number of ids in answers that are looked up: a page may contain ids of products. */
 const MAX_NAMED_IDS = 20;
 const UUID_PATTERN = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-/**
- * Lets the shop create an order, `times` times at the same moment, and finds the new checkouts. `isAlone`: whether no
- * other purchase is made meanwhile.
- */
+/** `isAlone`: no other purchase is made meanwhile. */
 export async function createOrders(
   bench: Bench,
   purchase: Purchase,
@@ -35,7 +29,6 @@ export async function createOrders(
   }: {
     readonly times?: number;
     readonly isAlone?: boolean;
-    /** Values for fields of the form, in place of its own. */
     readonly fields?: Readonly<Record<string, string>> | undefined;
   } = {},
 ): Promise<readonly CreateRun[]> {
@@ -81,7 +74,6 @@ function withFields(create: CreateMethod, fields: Readonly<Record<string, string
   return "url" in create ? { ...create, form: { ...create.form, ...fields } } : create;
 }
 
-/** The checkouts whose ids are in the shop's answers. */
 async function listNamed(
   call: CallOperation,
   runs: readonly CreateRun[],
@@ -92,7 +84,6 @@ async function listNamed(
   return lists.flat().filter(({ id }) => ids.includes(id));
 }
 
-/** The new checkouts of a later attempt whose order_id, such as 1001-2, contains the first, or which an answer names. */
 async function listAttempts(
   { call, search, notes: { cartIds, drawnIds } }: Bench,
   purchase: Purchase,
@@ -113,7 +104,6 @@ async function listAttempts(
   return namedCheckouts.length === 1 ? [...namedCheckouts, ...similarCheckouts] : similarCheckouts;
 }
 
-/** Whether an answer leads to the checkout of another purchase, although the order has a checkout. */
 async function namesOtherOrder(
   { call, search, notes: { drawnIds } }: Bench,
   { cartId }: Purchase,
@@ -131,7 +121,6 @@ async function namesOtherOrder(
   return false;
 }
 
-/** Adds found checkouts to a purchase, and notes whether the shop answered with the checkout of another purchase. */
 function addCheckouts(
   { notes: { cartIds } }: Pick<Bench, "notes">,
   purchase: Purchase,
@@ -153,7 +142,6 @@ function idsIn({ text }: CreateRun): readonly string[] {
   return text.match(UUID_PATTERN) ?? [];
 }
 
-/** The store's newest matching checkouts, at most `PAGE_LIMIT`, oldest first. */
 async function listOrders(
   call: CallOperation,
   filter: { readonly orderId?: string | undefined; readonly q?: string },

@@ -1,4 +1,3 @@
-// The requests with which a run delivers events of the store: as the service would send them, or with one difference.
 import type { CheckoutEvent } from "../../core/checkout/event.ts";
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
@@ -20,36 +19,28 @@ import type { EndpointEntry, EventEntry } from "../../core/webhook/shapes.ts";
 import type { World } from "../../world.ts";
 import type { CallOperation } from "../control/control.ts";
 
-/** An endpoint, and the secrets with which its events are signed. */
 export type JudgedEndpoint = Pick<EndpointEntry, "id" | "url" | "eventTypes"> &
   Pick<AnswerOf<"showSecret">, "inForce">;
 
-/** How a sent event differs from the service's delivery. */
 export type EventVariant = Mutations & {
-  /** Describes the event in a story; `{type}` stands for the event's type. */
   readonly text: string;
-  /** The id of a new event. Default: drawn. */
   readonly ownId?: string;
 };
 
 export const UNCHANGED_EVENT: EventVariant = { text: "{type}" };
 
-/** Rare currencies, which most tables of exchange rates lack; an order has at most one of them. */
+/** Most tables of exchange rates lack these currencies; an order has at most one of them. */
 const RARE_CURRENCIES = ["ISK", "XPF"];
-/** Currencies, each with another that has the same symbol. */
 const LIKE_CURRENCIES = new Map([
   ["USD", "HKD"],
   ["CNY", "JPY"],
   ["JPY", "CNY"],
 ]);
-/** A status that v1 does not have. */
 const UNKNOWN_STATUS = "disputed";
 const SCHEDULE_MS = DEFAULT_DELIVERY_SCHEDULE.reduce((sum, delayMs) => sum + delayMs, 0);
 
-/** The clock and the ids for new events, and the store's dialect. */
 type EventsContext = { readonly world: Pick<World, "now" | "uuid">; readonly dialect?: Dialect | undefined };
 
-/** How a step's events about a checkout are sent. */
 export function eventVariant(
   variant: Extract<Step, { act: "tell" }>["alteration"],
   { world, dialect }: EventsContext,
@@ -97,7 +88,6 @@ export function eventVariant(
   }
 }
 
-/** A payment event of another checkout with the same order_id. */
 function foreignVariant(id: string, amount: number, currency: string): EventVariant {
   const changeEvent = claim(({ data }) => ({
     sequence: 3,
@@ -107,19 +97,16 @@ function foreignVariant(id: string, amount: number, currency: string): EventVari
   return { event: "payment", text, changeEvent };
 }
 
-/** A copy of an event whose id begins or ends like the id of another event. */
 export function similarVariant(eventId: string, samePart: SamePart): EventVariant {
   const id = eventIdLike(eventId, samePart);
   const text = "{type}, with an id that resembles another one";
   return { text, ownId: id, hasOtherId: true, changeEvent: claim(() => ({ event_id: id })) };
 }
 
-/** Whether an endpoint is enabled, or paused only by a drill. */
 export function isDeliverable({ state, pausedBy }: Pick<EndpointEntry, "state" | "pausedBy">): boolean {
   return state === "enabled" || pausedBy === "drill";
 }
 
-/** The deliverable endpoints that have an address. */
 export async function findEndpoints(call: CallOperation): Promise<readonly JudgedEndpoint[]> {
   const { endpoints } = await call({ name: "listEndpoints", body: undefined });
   const enabledEndpoints = endpoints.filter((endpoint) => endpoint.kind === "url" && isDeliverable(endpoint));
@@ -131,7 +118,6 @@ export async function findEndpoints(call: CallOperation): Promise<readonly Judge
   );
 }
 
-/** The requests that deliver an event, one to each endpoint that subscribes to its type. */
 export function postsOf(
   { world, dialect }: EventsContext,
   { eventId, type, body, createdAt }: EventEntry,
@@ -162,7 +148,6 @@ export function postsOf(
 
 type EndpointPost = RequestOf<"postToEndpoint">["posts"][number];
 
-/** A request to an endpoint in the form of the control API. */
 export function postOf(
   endpointId: string,
   { headers, lines = {}, body, ...request }: DrillRequest,

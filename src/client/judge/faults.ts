@@ -1,4 +1,3 @@
-// The faults of a history: they apply to one order, or to all, until the next step that sets faults or the end.
 import type { Observation } from "../../core/judge/observation.ts";
 import type { History, OrderName, Step } from "../../core/judge/step.ts";
 import { isKill } from "../../core/judge/schedule.ts";
@@ -13,19 +12,14 @@ export type Play = {
   readonly facts: Observation[];
   faults: readonly AddedFault[];
   killController: AbortController;
-  /** Ends the watch for requests at which a kill is scheduled, and throws its error. */
   endKillWatch: (() => Promise<void>) | undefined;
-  /** Whether the API failed for all orders. */
   isAfterOutage: boolean;
-  /** Whether the views of the history's orders are read again at the end of the run. */
   readonly isReadAgain: boolean;
 };
 
 type AddedFault = { readonly id: string; readonly isOfRequest: boolean };
 
-/** How long the answer to a command is delayed so that the command can be killed first, in milliseconds. */
 const KILL_DELAY_MS = 10_000;
-/** Time that the service gets to process the request of a killed command, in milliseconds. */
 const PROCESSING_MS = 50;
 const POLL_INTERVAL_MS = 10;
 
@@ -35,7 +29,7 @@ export function purchaseOf({ orders }: Pick<Play, "orders">, name: OrderName): P
   return purchase;
 }
 
-/** The order_id that the shop gives a purchase; undefined if the shop generates its own and has created no order yet. */
+/** Undefined if the shop generates its own order_id and has created no order yet. */
 export function expectedOrderId(
   { recording: { hasSameId, suffix } }: Pick<Bench, "recording">,
   { cartId, checkouts }: Purchase,
@@ -43,7 +37,6 @@ export function expectedOrderId(
   return checkouts.at(-1)?.orderId ?? (hasSameId ? `${cartId}${suffix}` : undefined);
 }
 
-/** Replaces the faults of the history. A scheduled kill ends the running command and the shop. */
 export async function setFaults(play: Play, { of, faults }: Extract<Step, { act: "faults" }>): Promise<void> {
   await removeFaults(play);
   const { bench } = play;
@@ -74,7 +67,6 @@ export async function setFaults(play: Play, { of, faults }: Extract<Step, { act:
   });
 }
 
-/** Removes the faults that this history has added, or only its faults of requests. */
 export async function removeFaults(play: Play, scope?: "requests"): Promise<void> {
   const isInScope = ({ isOfRequest }: AddedFault): boolean => scope === undefined || isOfRequest;
   const { call, search } = play.bench;
@@ -91,21 +83,18 @@ export async function removeFaults(play: Play, scope?: "requests"): Promise<void
   }
 }
 
-/** Ends the watch for kills, and throws its error. */
 export async function endKills(play: Play): Promise<void> {
   const { endKillWatch } = play;
   play.endKillWatch = undefined;
   await endKillWatch?.();
 }
 
-/** The faults that still exist; a fault that was applied as often as requested is removed by the sandbox. */
 async function findRemainingIds(call: CallOperation, ids: ReadonlySet<string>): Promise<readonly string[]> {
   if (ids.size === 0) return [];
   const { faults } = await call({ name: "listFaults", body: undefined });
   return faults.flatMap(({ id }) => (ids.has(id) ? [id] : []));
 }
 
-/** Kills after each request at which a kill is scheduled. Returns a function that ends the watch and throws its error. */
 function watchKills(
   { call, world }: Pick<Bench, "call" | "world">,
   killIds: readonly string[],

@@ -1,4 +1,3 @@
-// Reads the view of an order, and adds the facts about the order that the service knows at that moment.
 import { maxDelayMs } from "../../core/judge/judge.ts";
 import type { LookFact, Truth } from "../../core/judge/observation.ts";
 import { MAX_SETTLE_MS } from "../../core/judge/shop.ts";
@@ -8,12 +7,9 @@ import { ownCheckouts, viewedCheckout, type Bench, type Purchase } from "./bench
 import { readView, type ViewReading } from "./shop/view.ts";
 
 const REREAD_PAUSE_MS = 150;
-/** Maximum time until the shop knows a new order, in milliseconds. */
 const NEW_ORDER_TIMEOUT_MS = 1500;
-/** Minimum wait before the reading of a value that should not change, in milliseconds. */
 export const MIN_QUIET_MS = 500;
 
-/** How long a search waits for a booking after all deliveries, in milliseconds. */
 const SEARCH_TIMEOUT_MS = 3000;
 const SEARCH_PAUSE_MS = 25;
 
@@ -26,7 +22,6 @@ async function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
     readView(world, { target, view, cookie, env, signal, checkout: viewedOrder });
   const firstReading = await readOf(checkout);
   const { paidCheckout } = purchase;
-  // A later attempt may be an order of its own, with its own view.
   const ownReading =
     paidCheckout !== undefined && paidCheckout.orderId !== checkout.orderId && !isBooked(firstReading)
       ? await readOf(paidCheckout)
@@ -37,7 +32,6 @@ async function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
   return pageReading;
 }
 
-/** Reads the view until `isEnough` accepts a reading, or `waitMs` has passed. */
 export function awaitReading(
   bench: Bench,
   purchase: Purchase,
@@ -48,29 +42,24 @@ export function awaitReading(
   return poll(world, () => read(bench, purchase), { ...goal, firstPauseMs, signal });
 }
 
-/** Waits until the view shows a new order. */
 export function awaitNewOrder(bench: Bench, purchase: Purchase): Promise<ViewReading> {
   const hasOrder = purchase.checkouts.length > 0;
   const isEnough = ({ isMissing, order }: ViewReading): boolean => order !== null && !(isMissing && hasOrder);
   return awaitReading(bench, purchase, { isEnough, waitMs: NEW_ORDER_TIMEOUT_MS });
 }
 
-/**
- * How long a history waits for a payment to be shown, in milliseconds. After that the payment is late; `judgeAgain`
- * distinguishes late from lost.
- */
+/** After this time the payment is late; `judgeAgain` distinguishes late from lost. */
 export function bookingTimeoutMs({ shop, recording, search }: Bench): number {
   if (search !== undefined) return SEARCH_TIMEOUT_MS;
   return Math.min(MAX_SETTLE_MS, Math.max(maxDelayMs(shop.settleMs), 5 * recording.bookingMs));
 }
 
-/** How long a history waits to see a change that must not occur, such as a second booking, in milliseconds. */
 export function quietMs({ recording, search }: Pick<Bench, "recording" | "search">): number {
   if (search !== undefined) return 0;
   return Math.max(MIN_QUIET_MS, Math.min(recording.bookingMs * 1.5 + 200, MAX_SETTLE_MS));
 }
 
-/** Waits for an expected booking; then, except in a search, reads the view after `waitMs`, to see a second booking. */
+/** Except in a search, reads the view again after `waitMs`, to see a second booking. */
 export async function lookAt(bench: Bench, purchase: Purchase, waitMs = quietMs(bench)): Promise<LookFact> {
   const { world, signal, search } = bench;
   // After all deliveries of a search, a shop that accepted no event may still ask the API.
@@ -90,17 +79,14 @@ export async function lookAt(bench: Bench, purchase: Purchase, waitMs = quietMs(
   return { ...(await lookAgain(bench, purchase)), waitedMs };
 }
 
-/** Reads the view of an order once, without waiting for a payment. */
 export async function lookAgain(bench: Bench, purchase: Purchase): Promise<LookFact> {
   return lookFact(bench, purchase, await read(bench, purchase));
 }
 
-/** Whether a reading shows an order as paid and booked. */
 export function isBooked({ order }: ViewReading): boolean {
   return order !== null && order.paid && order.times !== 0;
 }
 
-/** A reading of an order's view, with the facts about the order that the service knows. */
 export async function lookFact(
   bench: Bench,
   purchase: Purchase,
@@ -126,7 +112,6 @@ async function truthOf(bench: Bench, purchase: Purchase): Promise<Truth> {
   };
 }
 
-/** Whether the shop has retrieved the paid checkout; true if there is none. */
 export async function hasRetrieved(
   { call, leaseId }: Pick<Bench, "call" | "leaseId">,
   { paidCheckout }: Purchase,

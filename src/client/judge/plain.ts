@@ -1,4 +1,3 @@
-// The first purchase of a run: as a customer makes it, with the service's own deliveries. It measures the shop.
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { isLate, isRefusal, judgeHistory, noVerdict, type HistoryVerdict } from "../../core/judge/judge.ts";
 import type { CreateFact, Observation } from "../../core/judge/observation.ts";
@@ -22,15 +21,12 @@ import type { ViewReading } from "./shop/view.ts";
 
 export type PlainPurchase = Awaited<ReturnType<typeof runPlainPurchase>>;
 
-/** Time for the service to deliver the events of an order, in milliseconds. */
 const DELIVERY_TIMEOUT_MS = 10_000;
 const REREAD_PAUSE_MS = 150;
 /** A payment that is not shown after this time, in milliseconds, is slow: its event has been delivered twice by then. */
 const SLOW_MS = 8000;
 const BUSY_STATUSES = new Set([429, 503]);
-/** The pause before an event with such an answer is sent again, in milliseconds: most limits are per second. */
 const BUSY_PAUSE_MS = 1100;
-/** How long the plain purchase is watched after its booking, in milliseconds, because the shop's speed is not known yet. */
 const PLAIN_WATCH_MS = 2500;
 const PLAIN_HISTORY = {
   causes: { booked_when_paid: "loses_plain", takes_events: "refuses_plain" },
@@ -39,7 +35,7 @@ const PLAIN_HISTORY = {
 /** A payment that takes longer than this to be shown, in milliseconds, is not late because of earlier work of the shop. */
 const MAX_EARLIER_WORK_MS = 15_000;
 
-/** Makes the first purchase, whose times set all later waits. The service delivers all events; the bench has no lease yet. */
+/** The measured times set all later waits. The service delivers all events; the bench has no lease yet. */
 export async function runPlainPurchase(bench: Bench, onSlow: () => void) {
   const startedAt = bench.world.now();
   const firstPurchase = await purchaseOnce(bench, onSlow);
@@ -54,10 +50,6 @@ export async function runPlainPurchase(bench: Bench, onSlow: () => void) {
   return isBusy && bench.shop.takeOrder === undefined ? purchaseOnce(bench, onSlow) : firstPurchase;
 }
 
-/**
- * Whether the service has refused the newest create since `startedAt` as invalid. If a shop appends its attempt to a
- * drawn order_id, the form of its order_ids gets longer with each run, until the service refuses it.
- */
 export async function wasRefused({ call }: Bench, startedAt: number): Promise<boolean> {
   const newestCreate = { method: "POST", path: "/v1/", by: "merchant", limit: 1 } as const;
   const { requests } = await call({ name: "listRequests", body: newestCreate });
@@ -72,9 +64,7 @@ async function purchaseOnce(bench: Bench, onSlow: () => void) {
     verdict: verdict ?? judgeHistory(bench.dialect === undefined ? PLAIN_HISTORY : {}, facts, shop.settleMs),
     recording,
     purchase,
-    /** The time of the payment, if there was one, by the monotonic clock. */
     paidAt,
-    /** The last reading of the view. */
     shownOrder: facts.findLast((fact) => fact.kind === "look")?.view ?? null,
   });
   const runs = await createOrders(bench, purchase);
@@ -119,7 +109,6 @@ async function purchaseOnce(bench: Bench, onSlow: () => void) {
   return finishMeasured();
 }
 
-/** The verdict if the shop created no order: not judged, unless the service refused the purchase's key. */
 async function noOrderVerdict(
   bench: Bench,
   { cartId }: Purchase,
@@ -134,7 +123,7 @@ async function noOrderVerdict(
     : noVerdict(factOf("no_order", runs[0]?.got ?? ""), "create");
 }
 
-/** Waits until the payment is shown, and longer than `SLOW_MS` only if the shop has accepted the payment's event. */
+/** Waits longer than `SLOW_MS` only if the shop has accepted the payment's event. */
 async function awaitPayment(bench: Bench, purchase: Purchase, onSlow: () => void): Promise<ViewReading> {
   const lastReading = await awaitReading(bench, purchase, { isEnough: isBooked, waitMs: SLOW_MS });
   if (isBooked(lastReading)) return lastReading;
@@ -144,7 +133,6 @@ async function awaitPayment(bench: Bench, purchase: Purchase, onSlow: () => void
   return awaitReading(bench, purchase, { isEnough: isBooked, waitMs });
 }
 
-/** Opens the payment page, and pays through the control API. Returns the time of the payment. */
 async function payOnPage({ world, call, signal }: Bench, purchase: Purchase): Promise<number> {
   const checkout = lastCheckout(purchase);
   const { checkoutUrl } = await call({ name: "inspectCheckout", id: checkout.id, body: undefined });
@@ -164,7 +152,6 @@ async function payOnPage({ world, call, signal }: Bench, purchase: Purchase): Pr
 
 type Deliveries = AnswerOf<"listDeliveries">["deliveries"];
 
-/** Waits, at most 10 s, until each event of a checkout is delivered or was sent twice. A busy shop gets them again. */
 async function awaitDeliveries({ world, call, signal }: Bench, purchase: Purchase): Promise<Deliveries> {
   const { id: checkoutId, orderId } = lastCheckout(purchase);
   const listDue = async () => {
@@ -185,12 +172,10 @@ async function awaitDeliveries({ world, call, signal }: Bench, purchase: Purchas
   return (await call({ name: "listDeliveries", body: { checkoutId } })).deliveries;
 }
 
-/** Whether the shop accepted the event of the payment. */
 function isAccepted(deliveries: Deliveries): boolean {
   return deliveries.some(({ type, state }) => isPayment(type) && state === "succeeded");
 }
 
-/** One fact for each event that got no 2xx, and for a payment that was refused before a later attempt got a 2xx. */
 function refusedFacts(deliveries: Deliveries): readonly Observation[] {
   return deliveries.toReversed().flatMap(({ type, state, attempts }): readonly Observation[] => {
     const genuineAttempts = attempts.filter(({ fault }) => fault === null);

@@ -1,4 +1,3 @@
-// Plays a history on a bench, and notes the observed facts. A search moves the store's clock instead of waiting.
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import { answersIn, mustShopKnow } from "../../core/judge/deliveries.ts";
@@ -35,20 +34,17 @@ import {
 
 /** How long a restarted shop may take until its view answers, and then until it accepts an event, in milliseconds. */
 const RESTART_TIMEOUT_MS = { view: 15_000, event: 10_000 };
-/** The pause before a refused event is sent to a restarted shop again, in milliseconds. */
 const RESEND_PAUSE_MS = 500;
-/** How long a shop may take until it sends its create, or asks about an open order by itself, in milliseconds. */
+/** `create`: until the shop sends its create. `question`: until it asks about an open order by itself. */
 const AWAIT_TIMEOUT_MS = { create: 10_000, question: 6000 };
-/** The part of a return page's time after which a customer who closes it does so. */
+/** A customer who closes a return page does so after this part of its time. */
 const CLOSED_SHARE = 0.4;
 const POLL_PAUSE_MS = 50;
 /** Within this time an order expires and its deliveries use all their attempts, in milliseconds. */
 const SPAN_MS = 72 * 3_600_000;
-/** Maximum number of such spans, for longer delivery schedules. */
 const MAX_SPANS = 5;
 const PAGE_LIMIT = 1000;
 
-/** The orders of a history; their order_ids may resemble each other. */
 export function ordersOf(
   bench: Bench,
   { neighbourKind, isOneBrowser }: Pick<History, "neighbourKind" | "isOneBrowser">,
@@ -64,7 +60,7 @@ export function ordersOf(
   return purchases;
 }
 
-/** Plays a history as far as possible, and removes its faults in any case. Throws NoOrder if the shop created no order. */
+/** Removes the faults in any case. Throws NoOrder if the shop created no order. */
 export async function playHistory(
   bench: Bench,
   history: History,
@@ -89,7 +85,6 @@ export async function playHistory(
   }
 }
 
-/** Plays a step; returns false if the rest of the history cannot be played. */
 async function playStep(play: Play, step: Step, isLast = false): Promise<boolean | void> {
   const { world, signal, awaitOthers } = play.bench;
   switch (step.act) {
@@ -126,8 +121,8 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
 }
 
 /**
- * Redelivers the open events of all orders, and reads the view of one. A broken rule ends the history, because later
- * steps would hide it: another delivery hides that a payment was lost. In a search, only an unbooked payment ends it.
+ * A broken rule ends the history, because later steps would hide it: another delivery hides that a payment
+ * was lost. In a search, only an unbooked payment ends it.
  */
 async function look(play: Play, purchase: Purchase, isLast: boolean): Promise<boolean> {
   const { bench, facts, isReadAgain } = play;
@@ -157,10 +152,7 @@ async function pay(play: Play, { of, outcome, isLate }: Extract<Step, { act: "pa
   return true;
 }
 
-/**
- * Waits until the service has stored an order's checkout (`create`) or the shop has asked by itself whether it is paid
- * (`question`), at most `AWAIT_TIMEOUT_MS`. Returns false, without waiting, for a `create` whose order_id is unknown.
- */
+/** Waits at most `AWAIT_TIMEOUT_MS`. Returns false, without waiting, for a `create` whose order_id is unknown. */
 async function awaitService(
   { bench }: Play,
   purchase: Purchase,
@@ -180,7 +172,6 @@ async function awaitService(
   return true;
 }
 
-/** Starts all concurrent acts together, each after its delay. */
 async function runConcurrently(play: Play, acts: readonly ConcurrentStep[]): Promise<void> {
   const { bench } = play;
   const pause = (pauseMs = 0): Promise<void> =>
@@ -223,7 +214,7 @@ async function runConcurrently(play: Play, acts: readonly ConcurrentStep[]): Pro
 
 type ShareStep = Extract<ConcurrentStep, { readonly share: number }>;
 
-/** Waits until all have ended, and then throws the first error, so that no work continues after a failed history. */
+/** Throws the first error only after all have ended, so that no work continues after a failed history. */
 async function awaitAll(promises: readonly Promise<void>[]): Promise<void> {
   const failure = (await Promise.allSettled(promises)).find(({ status }) => status === "rejected");
   if (failure?.status === "rejected") throw failure.reason;
@@ -273,10 +264,7 @@ function sessionOf(play: Play, purchase: Purchase, session: ReturnForm["session"
   return lastCheckout(session === undefined ? purchase : purchaseOf(play, session)).id;
 }
 
-/**
- * Restarts the shop, possibly while it handles a payment event, and waits until its view answers and it accepts an
- * event that it accepted before. Returns false if the shop refuses the event, because nothing more can be judged then.
- */
+/** Returns false if the shop refuses an event that it accepted before, because nothing more can be judged then. */
 async function restart(
   play: Play,
   { mode, during, afterMs = 0, share = 0 }: Extract<Step, { act: "restart" }>,
@@ -314,12 +302,10 @@ async function restart(
   return false;
 }
 
-/** Moves the store's clock; the service makes the deliveries that fall due. */
 async function advance({ call }: Bench, spanMs: number): Promise<void> {
   await call({ name: "moveClock", body: { action: "advance", byMs: spanMs } });
 }
 
-/** Moves the clock, at most `MAX_SPANS` times, until every checkout of the purchase is final and no delivery is due. */
 async function deliverAll({ bench, facts }: Play, purchase: Purchase): Promise<void> {
   let deliveries: readonly ObservedDelivery[] = [];
   for (let span = 1; span <= MAX_SPANS; span += 1) {
@@ -336,7 +322,6 @@ async function deliverAll({ bench, facts }: Play, purchase: Purchase): Promise<v
   facts.push(...answersIn(deliveries), { kind: "client", purchase: clientFact });
 }
 
-/** The deliveries of a run, oldest first. */
 async function deliveriesOf(
   { call, search, notes }: Bench,
   { cartId }: Purchase,

@@ -1,4 +1,3 @@
-// The histories that a run plays, and their verdicts.
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { noVerdict, type HistoryVerdict } from "../../core/judge/judge.ts";
 import type { Observation } from "../../core/judge/observation.ts";
@@ -6,17 +5,13 @@ import type { History } from "../../core/judge/step.ts";
 import type { StepText } from "../../core/readiness/drill-shapes.ts";
 import type { Purchase } from "./bench.ts";
 
-/** A history to play, and the kind of its checkouts. */
 export type Turn = { readonly name: string; readonly kind: CheckoutObject };
 
 export type JudgedHistory = {
   readonly name: string;
   readonly verdict: HistoryVerdict;
-  /** The id of the checkout that the verdict is about; null if there is none. */
   readonly reference: string | null;
-  /** The timeline of that checkout's order, for a broken history. */
   readonly story: readonly string[];
-  /** The facts and orders of the played history, and its time by the monotonic clock, for a later reading. */
   readonly evidence?: {
     readonly facts: readonly Observation[];
     readonly orders: readonly Purchase[];
@@ -27,11 +22,10 @@ export type JudgedHistory = {
 export type RunPlan = {
   readonly parts: ReadonlySet<History["part"]>;
   readonly names: ReadonlySet<string> | undefined;
-  /** Whether long histories are skipped. */
   readonly isQuick: boolean;
   /** The time after which no new history starts, by the monotonic clock. */
   readonly deadline: number;
-  /** Maximum number of parallel histories. Default: 10. */
+  /** Default: 10. */
   readonly maxHistories?: number;
   readonly onJudged: (history: JudgedHistory) => void;
 };
@@ -40,7 +34,6 @@ export type PlayResult = NonNullable<JudgedHistory["evidence"]> & { readonly ver
 
 export type SkipReason = "budget" | "stuck" | "interrupted";
 
-/** Whether a history was skipped because the budget was spent, the run was interrupted, or the shop was stuck. */
 export function isLeftOut({ verdict }: Pick<JudgedHistory, "verdict">): boolean {
   return (
     verdict.state === "not_judged" &&
@@ -51,7 +44,7 @@ export function isLeftOut({ verdict }: Pick<JudgedHistory, "verdict">): boolean 
 
 const SKIP_REASONS: ReadonlySet<string> = new Set<SkipReason>(["budget", "stuck", "interrupted"]);
 
-/** Whether the shop accepts no more events, so that no other history can show anything. */
+/** The shop accepts no more events, so that no other history can show anything. */
 export function leftShopStuck({ verdict }: Pick<JudgedHistory, "verdict">): boolean {
   return verdict.state === "broken" && verdict.cause === "refuses_since_restart";
 }

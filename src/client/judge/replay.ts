@@ -1,4 +1,3 @@
-// Judges played histories again at the end of a run, plays late histories again, and merges all their verdicts.
 import { HISTORY_NAMES, historyOf, PLAIN_PURCHASE } from "../../core/judge/histories/histories.ts";
 import { isLate, judgeLaterLooks, mayBeLate, verdictsOn } from "../../core/judge/judge.ts";
 import type { Cause } from "../../core/readiness/drills/judge-causes.ts";
@@ -14,8 +13,8 @@ const LOSS_TIMEOUT_MS = 20_000;
 const MAX_PARALLEL_REPLAYS = 2;
 
 /**
- * Judges the histories again once each payment that was not shown has had its time, and not before `notBefore`
- * (monotonic clock), because a shop may book late, or a second time.
+ * Each payment that was not shown gets its time, and nothing is judged before `notBefore` (monotonic clock),
+ * because a shop may book late, or a second time.
  */
 export async function judgeAgain(
   bench: Bench,
@@ -54,8 +53,8 @@ export async function judgeAgain(
 }
 
 /**
- * The names of the histories to play again: the late ones, whose payments may have been late only because the shop had
- * many events to process, and then also those that were left out. Empty if none is late or no history may start.
+ * Late histories come first: their payments may have been late only because the shop had many events to
+ * process. Then those that were left out. Empty if none is late or no history may start.
  */
 export function namesToReplay(
   bench: Bench,
@@ -69,7 +68,6 @@ export function namesToReplay(
   return new Set(histories.filter(isOpen).map(({ name }) => name));
 }
 
-/** Plays histories again, fewer at a time, and returns all histories with the new verdicts. */
 export async function replay(
   bench: Bench,
   histories: readonly JudgedHistory[],
@@ -81,8 +79,8 @@ export async function replay(
 }
 
 /**
- * Replaces the verdicts that a replay disproves. A history has an entry for each kind of checkout: a broken entry stays,
- * and all entries of a history stay if the replay of one kind is inconclusive.
+ * A history has an entry for each kind of checkout: a broken entry stays, and all entries of a history stay
+ * if the replay of one kind is inconclusive.
  */
 export function withReplays(
   histories: readonly JudgedHistory[],
@@ -102,7 +100,6 @@ export function withReplays(
 
 const STATES = ["broken", "not_judged", "held"] as const;
 
-/** Each history once, in order; of several runs of a history, the run with the worst verdict. */
 export function mergeRuns(histories: readonly JudgedHistory[]): readonly JudgedHistory[] {
   const rank = ({ verdict }: JudgedHistory): number => STATES.indexOf(verdict.state);
   const worstRuns = Map.groupBy(
@@ -116,7 +113,6 @@ export function mergeRuns(histories: readonly JudgedHistory[]): readonly JudgedH
 /** If a broken rule has this many different likely causes, none of them explains all breaks. */
 const MANY_CAUSES = 4;
 
-/** If a broken rule has many likely causes, they are dropped, and only a cause that an answer proves is reported. */
 function dropLikelyCauses(histories: readonly JudgedHistory[]): readonly JudgedHistory[] {
   const likelyCausesOf = (invariant: JudgedInvariant): ReadonlySet<Cause> => {
     const brokenHistories = histories.filter(

@@ -8,24 +8,20 @@ import type { Bench } from "./bench.ts";
 import type { CookieJar } from "./shop/cookies.ts";
 import { BROWSER_HEADERS, fillAddress, noAnswer, sendWithReloads, type ViewedCheckout } from "./shop/view.ts";
 
-/** A visit of the return page: whether it was reached, and the answer. */
 type Visit = { readonly hasArrived: boolean; readonly got: StepValue };
 
 type ReturnVisit = {
   readonly page: string;
   readonly checkout: ViewedCheckout;
   readonly form?: Omit<ReturnForm, "session">;
-  /** The session_id in the address; null for an address without one. */
   readonly session: string | null;
   /** The lowest status that is not an arrival: a shop may refuse other sessions, and fail while the API fails. Default: 300. */
   readonly firstFailureStatus?: 300 | 500 | 600;
-  /** The cookies of the customer's browser, kept for all visits, so that the shop recognises the customer's session. */
+  /** Kept for all visits, so that the shop recognises the customer's session. */
   readonly cookies: CookieJar;
 };
 
-/** Maximum number of redirects to follow, in place of a browser's limit. */
 const MAX_REDIRECTS = 5;
-/** Opens the return page as a customer's browser does, and follows its redirects. */
 export async function openReturnPage(
   { world, target, shop: { cookie }, signal }: Pick<Bench, "world" | "target" | "shop" | "signal">,
   { page: template, checkout, form = {}, session, cookies, firstFailureStatus = 300 }: ReturnVisit,

@@ -1,4 +1,3 @@
-// Runs the histories of a shop after the plain purchase: in parallel or, if they need the whole shop, alone.
 import { entryLine } from "../../core/explain/span.ts";
 import { historyOf, PLAIN_PURCHASE } from "../../core/judge/histories/histories.ts";
 import { isBusyAnswer, isLate, judgeHistory, noVerdict } from "../../core/judge/judge.ts";
@@ -22,12 +21,11 @@ import {
 } from "./played.ts";
 import { isExplained, isShrinkable, shrink } from "./shrink.ts";
 
-/** Maximum number of parallel histories, which mostly wait. */
+/** Histories mostly wait. */
 const MAX_PARALLEL = 10;
-/** Maximum number of further runs of a history whose broken rule may be chance; one of them must break a rule too. */
+/** A broken rule may be chance; one of these runs must break a rule too. */
 const MAX_CONFIRMING_RUNS = 2;
 
-/** Runs all histories of the plan that the shop allows, under a lease. */
 export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonly JudgedHistory[]> {
   const { histories, failure, run, settleUnsure } = createRunner(bench, plan);
   const { runBeside, endLasting } = createLanes(run);
@@ -54,7 +52,7 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
 
 type Run = (turn: Turn, benchChanges?: Partial<Bench>) => Promise<void>;
 
-/** Plays histories and collects their verdicts. `failure` aborts at the first error, such as the end of the lease. */
+/** `failure` aborts at the first error, such as the end of the lease. */
 function createRunner(bench: Bench, plan: RunPlan) {
   const { signal } = bench;
   const histories: JudgedHistory[] = [];
@@ -90,7 +88,6 @@ function createRunner(bench: Bench, plan: RunPlan) {
     });
   const play = (turn: Turn): Promise<PlayResult | undefined> =>
     skipReason() === undefined ? raceWithAbort(signal, playOnce(bench, turn)) : Promise.resolve(undefined);
-  /** Plays again, alone, what may be chance, and broken combinations with fewer places. */
   const settleUnsure = async (): Promise<void> => {
     for (const [turn, playedTurn] of unsureTurns.splice(0))
       await runUnlessFailed(async () => {
@@ -103,7 +100,7 @@ function createRunner(bench: Bench, plan: RunPlan) {
   return { histories, failure: failureController.signal, run, settleUnsure };
 }
 
-/** Runs histories beside each other. A history that waits for all others frees its lane. */
+/** A history that waits for all others frees its lane. */
 function createLanes(run: Run) {
   const othersDone = Promise.withResolvers<void>();
   const startedRuns: Promise<void>[] = [];
@@ -126,7 +123,6 @@ function createLanes(run: Run) {
   return { runBeside, endLasting };
 }
 
-/** Why no new history may start; undefined if one may. */
 export function findEndReason(
   { world, signal }: Pick<Bench, "world" | "signal">,
   { deadline }: Pick<RunPlan, "deadline">,
@@ -135,7 +131,6 @@ export function findEndReason(
   return world.monotonic() >= deadline ? "budget" : undefined;
 }
 
-/** The result of work; undefined if the run was interrupted meanwhile, because the result then proves nothing. */
 export async function raceWithAbort<Value>(
   signal: AbortSignal,
   work: Promise<Value>,
@@ -177,8 +172,8 @@ async function judgedHistory(bench: Bench, turn: Turn, playedTurn: PlayResult): 
 }
 
 /**
- * Plays a history again, alone, whose verdict may be chance. A late history gets its new verdict, and a history with
- * refused events passes if it holds now; any other broken history is not judged unless a rule is broken again.
+ * A late history gets its new verdict, and a history with refused events passes if it holds now; any other
+ * broken history is not judged unless a rule is broken again.
  */
 async function confirm(
   bench: Bench,
@@ -201,7 +196,6 @@ async function confirm(
   return unplayedHistory(turn.name, factOf(skipReason() ?? "not_again"), firstVerdict.got);
 }
 
-/** Plays and judges a history. A served shop that ended meanwhile is restarted. */
 async function playOnce(bench: Bench, { name, kind }: Turn): Promise<PlayResult> {
   const { world, shop } = bench;
   const history = historyOf(name);
@@ -229,7 +223,6 @@ async function playOnce(bench: Bench, { name, kind }: Turn): Promise<PlayResult>
 
 const MAX_STORY_LINES = 16;
 
-/** The last lines of an order's timeline, with the run's own deliveries. */
 export async function storyOf(
   { call, world }: Pick<Bench, "call" | "world">,
   orderId: string,
@@ -249,7 +242,6 @@ export async function storyOf(
   return lines.slice(-MAX_STORY_LINES).map(entryLine);
 }
 
-/** The plain purchase as a judged history. `plainPurchase`: undefined if it was interrupted. */
 export async function plainHistory(
   bench: Bench,
   plainPurchase: PlainPurchase | undefined,

@@ -1,11 +1,10 @@
-// Finds the fewest places with which a combination is broken.
 import { historyOf } from "../../core/judge/histories/histories.ts";
 import { combinationName, placesIn } from "../../core/judge/histories/places.ts";
 import type { JudgedHistory, PlayResult, Turn } from "./played.ts";
 
 /**
- * Whether a broken history explains whatever this one shows: it has a part of the places of this combination, or it
- * breaks at a restart, and this one waits while the shop is restarted for others.
+ * A broken history explains a combination that has all of its places and more. One that breaks at a restart explains
+ * every history that waits, because the shop is restarted for others meanwhile.
  */
 export function isExplained(name: string, histories: readonly JudgedHistory[]): boolean {
   const isLasting = historyOf(name).steps.some(({ act }) => act === "wait_for_others");
@@ -29,12 +28,12 @@ export function isShrinkable({ name }: Turn, { verdict }: PlayResult): boolean {
   return verdict.state === "broken" && (placesIn(name) ?? []).length > 1;
 }
 
-/** Plays a broken combination with one place less, as long as a rule is broken. `play` returns undefined if it may not. */
+/** `play` returns undefined if it may not play. */
 export async function shrink(
   [turn, playedTurn]: readonly [Turn, PlayResult],
   tools: {
     readonly play: (turn: Turn) => Promise<PlayResult | undefined>;
-    /** The histories that have been played; they held, because a broken one explains the combination. */
+    /** These histories held, because a broken one explains the combination. */
     readonly knownNames: ReadonlySet<string>;
   },
 ): Promise<readonly [Turn, PlayResult]> {

@@ -1,4 +1,3 @@
-// Delivers events to the shop in a history, as the service does or with a difference, until the shop accepts them.
 import type { Status } from "../../core/checkout/checkout.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { Step } from "../../core/judge/step.ts";
@@ -16,12 +15,9 @@ import {
 } from "./events.ts";
 import { purchaseOf, type Play } from "./faults.ts";
 
-/** Pauses before an event without a 2xx is delivered again, in milliseconds. */
 const REPEAT_PAUSES_MS = [200, 500, 1100, 2500, 5000];
-/** Timeout of a delivery to all endpoints, in milliseconds: receivers may be slow. */
 const DELIVER_TIMEOUT_MS = 120_000;
 
-/** The events of a checkout, oldest first. */
 async function eventsOf({ call }: Bench, id: string) {
   const { events } = await call({ name: "inspectCheckout", id, body: undefined });
   return events.map(({ eventId, type }) => ({ eventId, type, status: type.split(".")[1], checkoutId: id }));
@@ -58,13 +54,11 @@ export async function tell(
     for (const answer of answers)
       facts.push({ kind: "forged", isAccepted: isAccepted(answer), got: resultOf(answer) });
   }
-  // A shop without an endpoint learns of the payment from the API.
   if (bench.recording.isWithoutEvents === true && requestedEvents.some((event) => isPayment(event, purchase)))
     purchase.isNotified = true;
   purchase.eventMs = (bench.world.monotonic() - startedAt) / Math.max(1, requestedEvents.length);
 }
 
-/** The last event of an order, or its last event with a status. Throws NoOrder if there is none. */
 export async function lastEventOf(bench: Bench, purchase: Purchase, status?: Status) {
   const events = await eventsOf(bench, lastCheckout(purchase).id);
   const event = events.findLast((candidate) => status === undefined || candidate.status === status);
@@ -87,7 +81,6 @@ function eventOf({ call, notes: { events } }: Bench, id: string): Promise<EventE
   return event;
 }
 
-/** The endpoints to which a run delivers, read once. */
 export async function endpointsOf({
   call,
   notes,
@@ -95,7 +88,6 @@ export async function endpointsOf({
   return (notes.endpoints ??= await findEndpoints(call));
 }
 
-/** Delivers an event of a purchase together with the events `concurrentIds`, and notes the delivery for the story. */
 export async function deliver(
   bench: Bench,
   { ownDeliveries }: Purchase,
@@ -118,7 +110,6 @@ export async function deliver(
       post,
     })),
   );
-  // One request at a time, to keep few in flight; events with `concurrentIds` are sent together.
   const rounds = concurrentIds === undefined ? requests.map((request) => [request]) : [requests];
   const answers: Answers[number][] = [];
   for (const round of rounds.filter(({ length }) => length > 0)) {
@@ -133,7 +124,7 @@ export async function deliver(
   return answers;
 }
 
-/** Notes whether all endpoints accepted an event; otherwise it stays open, and is delivered again. */
+/** An event that an endpoint did not accept stays open, and is delivered again. */
 export function noteAnswers(purchase: Purchase, event: OwnEvent, answers: Answers): void {
   const ownAnswers = answers.filter(({ eventId }) => eventId === event.eventId);
   const refusal = firstRefusal(ownAnswers);
@@ -158,13 +149,11 @@ export function firstRefusal(answers: Answers): Answers[number] | undefined {
   return answers.find((answer) => !isAccepted(answer));
 }
 
-/** Whether the shop refuses an event that it has accepted before, even without a restart. */
 export async function refusesAgain(bench: Bench, purchase: Purchase): Promise<boolean> {
   const [firstEvent] = await eventsOf(bench, lastCheckout(purchase).id);
   return firstEvent !== undefined && firstRefusal(await deliver(bench, purchase, firstEvent)) !== undefined;
 }
 
-/** Delivers an order's open events again, several times, unless faults are set. An event never accepted becomes a fact. */
 export async function redeliver(
   { bench, facts, faults, isAfterOutage }: Play,
   purchase: Purchase,
@@ -181,7 +170,6 @@ export async function redeliver(
   purchase.openEvents = [];
 }
 
-/** The 2xx answers to an event; all its answers if there is no 2xx. */
 export function acceptedAnswersOf(answers: Answers, eventId: string): Answers {
   const ownAnswers = answers.filter((answer) => answer.eventId === eventId);
   const acceptedAnswers = ownAnswers.filter(isAccepted);

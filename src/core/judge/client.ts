@@ -1,5 +1,4 @@
-// Judges how the shop's create behaves under faults, by the service's log of its requests. A cause is named only where
-// an answer in the log shows it.
+// A cause is named only where an answer in the log shows it.
 import type { ErrorCode } from "../errors.ts";
 import type { StepText, StepValue } from "../readiness/drill-shapes.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
@@ -11,16 +10,13 @@ export type LoggedCreate = {
   readonly code: ErrorCode | null;
   /** `cut`: a fault cut the answer's body or, in a search, delayed the answer. `hidden`: any other fault applied. */
   readonly arrival: "whole" | "cut" | "hidden";
-  /** Whether the create was sent well before the time that the previous answer had named. */
   readonly isEarly: boolean;
 };
 
-/** A run of the shop's create, and the creates of the order in the log after the run. */
 export type WatchedRun = {
   readonly hasEnded: boolean;
   readonly isDone: boolean;
   readonly got: StepValue;
-  /** Whether the run returned an order that does not exist, or another payment page. */
   readonly isWrong?: boolean;
   /** Whether faults hit other requests too: the run may then report a failure although its order has arrived. */
   readonly mayFail?: boolean;
@@ -29,14 +25,13 @@ export type WatchedRun = {
   readonly log: readonly LoggedCreate[];
 };
 
-/** A purchase under faults: its runs, and the number of its checkouts that are open or paid (`liveCount`). */
+/** `liveCount`: the number of the purchase's checkouts that are open or paid. */
 export type WatchedPurchase = {
   readonly runs: readonly WatchedRun[];
   readonly liveCount: number;
   readonly hasNewOrderId: boolean;
 };
 
-/** A broken rule, with the cause that an answer shows. */
 export type BrokenFinding = {
   readonly invariant: JudgedInvariant;
   readonly expected: StepText;
@@ -44,17 +39,15 @@ export type BrokenFinding = {
   readonly cause?: Cause | undefined;
 };
 
-/** Whether the client received an answer that names its order. */
 export function hasAnswerArrived(log: readonly LoggedCreate[]): boolean {
   return log.some((request) => isAccepted(request) && request.arrival === "whole");
 }
 
-/** Whether a run rightly reports success: an answer or its status arrived. Some clients read only the status. */
+/** An answer or its status arrived: some clients read only the status. */
 export function isRightlyDone({ isDone, log }: Pick<WatchedRun, "isDone" | "log">): boolean {
   return isDone && log.some((request) => isAccepted(request) && request.arrival !== "hidden");
 }
 
-/** Whether a create was accepted; a dialect may answer 200 to a replay. */
 function isAccepted({ status }: Pick<LoggedCreate, "status">): boolean {
   return status === 201 || status === 200;
 }
@@ -96,7 +89,6 @@ export function brokenRuleOf({ runs, liveCount, hasNewOrderId }: WatchedPurchase
   };
 }
 
-/** Finds a refusal that only a wrong key causes. */
 function findBrokenKey(log: readonly LoggedCreate[], runs: readonly WatchedRun[]): BrokenFinding | undefined {
   const index = log.findIndex(({ code, arrival }) => arrival === "whole" && KEY_CAUSES.has(code));
   const code = log[index]?.code ?? null;
@@ -104,7 +96,6 @@ function findBrokenKey(log: readonly LoggedCreate[], runs: readonly WatchedRun[]
   return code === null ? undefined : { invariant: "one_key", expected: factOf("same_key"), got: code, cause };
 }
 
-/** The causes of refusals of a key, from the creates before the refusal. */
 const KEY_CAUSES = new Map<
   ErrorCode | null,
   (earlierCreates: readonly LoggedCreate[], runs: readonly WatchedRun[]) => Cause
@@ -122,7 +113,7 @@ const KEY_CAUSES = new Map<
   ["order_conflict", (earlierCreates) => (hasAnswerArrived(earlierCreates) ? "second_create" : "new_key")],
 ]);
 
-/** Finds a retry that is refused as invalid although the service accepted the create before: its body differs. */
+/** If the service accepted the create before, a retry that it refuses as invalid has another body. */
 function findChangedBody(log: readonly LoggedCreate[]): BrokenFinding | undefined {
   const index = log.findIndex(isAccepted);
   const failure = log.slice(index + 1).find(({ status, arrival }) => arrival === "whole" && status === 400);
@@ -135,7 +126,6 @@ function findChangedBody(log: readonly LoggedCreate[]): BrokenFinding | undefine
   };
 }
 
-/** Finds a wrong end of a run, given the answers that had arrived. */
 function findBrokenEnd(run: WatchedRun): BrokenFinding | undefined {
   const { hasEnded, isDone, got, isKilled, isWrong, mayFail, log } = run;
   const endRule = { invariant: "client_ends", expected: factOf("ends_well") } as const;
@@ -148,7 +138,7 @@ function findBrokenEnd(run: WatchedRun): BrokenFinding | undefined {
     : undefined;
 }
 
-/** Whether the last run retried before the time in `Retry-After`: only a note, because it creates no second order. */
+/** An early retry is only a note, because it creates no second order. */
 export function retriesEarly({ runs }: WatchedPurchase): boolean {
   return runs.at(-1)?.log.some(({ isEarly }) => isEarly) === true;
 }

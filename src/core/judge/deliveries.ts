@@ -1,4 +1,3 @@
-// Explains a wrong booking by the service's own deliveries: the events that a shop accepted, in their order.
 import { isSuccess } from "../webhook/delivery.ts";
 import type { FinalStatus } from "../checkout/payment.ts";
 import { isForgery } from "../fault/actions.ts";
@@ -23,19 +22,17 @@ function acceptedAttempts(deliveries: readonly ObservedDelivery[]): readonly Obs
   return deliveries.flatMap(({ attempts }) => attempts.filter(({ status }) => isSuccess(status)));
 }
 
-/** Whether a shop must know of a payment: the shop accepted the event, or gets no event and must ask. */
+/** A shop that accepted the event knows; a shop that gets no events must ask. */
 export function mustShopKnow(deliveries: readonly ObservedDelivery[]): boolean {
   const payments = paymentDeliveries(deliveries);
   return payments.length === 0 || acceptedAttempts(payments).length > 0;
 }
 
-/** Whether there were deliveries that would have reported a payment, and all were dropped. */
 export function isPaymentDropped(deliveries: readonly ObservedDelivery[]): boolean {
   const payments = paymentDeliveries(deliveries);
   return payments.length > 0 && payments.every(({ state }) => state === "dropped");
 }
 
-/** How a shop answered: genuine events that it accepted or finally refused, and forged events. */
 export function answersIn(deliveries: readonly ObservedDelivery[]): readonly Observation[] {
   return deliveries.flatMap(({ eventType: type, state, attempts }): readonly Observation[] => {
     const forgedFacts = attempts
@@ -58,7 +55,6 @@ function answerValue(attempt: ObservedAttempt | undefined): StepValue {
   return status === null ? factOf("no_answer") : String(status);
 }
 
-/** Why an order is booked more than once, judged by the deliveries. */
 export function repeatCause(deliveries: readonly ObservedDelivery[], isKilled: boolean): Cause {
   const paymentAttempts = paymentDeliveries(deliveries).flatMap(({ attempts }) => attempts);
   if (paymentAttempts.length > 1) return "books_again";
@@ -70,7 +66,6 @@ export function amountCause(deliveries: readonly ObservedDelivery[]): Cause {
   return isForgeryAccepted ? "believes_forged" : "other_amount";
 }
 
-/** Why a payment that the shop must know of is not booked, judged by the order of the accepted events. */
 export function lossCause(deliveries: readonly ObservedDelivery[]): Cause {
   const payments = paymentDeliveries(deliveries);
   if (payments.length === 0) return "not_told";
@@ -82,7 +77,6 @@ export function lossCause(deliveries: readonly ObservedDelivery[]): Cause {
   return isPaymentEarly ? "lost_early" : (overwriteCause(deliveries) ?? "acknowledged_only");
 }
 
-/** The cause of a lost payment if an older event was accepted after the payment. */
 export function overwriteCause(deliveries: readonly ObservedDelivery[]): Cause | undefined {
   const acceptedAt = firstAcceptedAt(paymentDeliveries(deliveries));
   // After a clock move, a copy of an event can have the same time as the payment that it follows.
@@ -99,7 +93,6 @@ function otherDeliveries(deliveries: readonly ObservedDelivery[]): readonly Obse
   return deliveries.filter(({ eventType }) => !isPaymentEvent(eventType));
 }
 
-/** The time at which the first genuine attempt of these deliveries was accepted; infinity if there was none. */
 function firstAcceptedAt(deliveries: readonly ObservedDelivery[]): number {
   return Math.min(
     ...acceptedAttempts(deliveries)

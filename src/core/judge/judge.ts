@@ -1,6 +1,3 @@
-// Judges the observations of a history, for the checklist and for `explore`. The rules:
-// core/readiness/drills/judged-invariants.ts; their causes: judge-causes.ts next to it; special causes:
-// core/judge/histories/; causes in deliveries: deliveries.ts.
 import type { DrillStep, StepText, StepValue } from "../readiness/drill-shapes.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
@@ -22,7 +19,6 @@ export type HistoryVerdict =
       readonly cause: Cause | null;
       readonly expected: StepText;
       readonly got: StepText;
-      /** The names of the store's dialect, for the text of the cause. */
       readonly namesText?: string | undefined;
     }
   | {
@@ -35,7 +31,6 @@ export type HistoryVerdict =
 export type BrokenRule = Omit<Extract<HistoryVerdict, { state: "broken" }>, "state">;
 type UnclearFinding = Omit<Extract<HistoryVerdict, { state: "not_judged" }>, "state">;
 
-/** The rules on which facts decide, and the broken rules, in the order of the facts; forged events come last. */
 export function verdictsOn(facts: readonly Observation[]): {
   readonly judgedRules: ReadonlySet<JudgedInvariant>;
   readonly brokenRules: readonly BrokenRule[];
@@ -63,7 +58,7 @@ export function verdictsOn(facts: readonly Observation[]): {
   return { judgedRules, brokenRules };
 }
 
-/** Judges a history. `settleMs`: the delay of the view that the merchant declares. */
+/** `settleMs`: the delay of the view that the merchant declares. */
 export function judgeHistory(
   { causes = {} }: Pick<History, "causes">,
   facts: readonly Observation[],
@@ -93,7 +88,6 @@ function causeIn(
   return { cause: isPlain && dependsOnNames ? "other_names" : (cause ?? null), namesText };
 }
 
-/** The likely mistake and its remedy, in words; without a cause, the rule. */
 export function causeOf({
   cause,
   invariant,
@@ -105,13 +99,10 @@ export function causeOf({
 
 type ObservationOf<Kind extends Observation["kind"]> = Extract<Observation, { kind: Kind }>;
 
-/** The rules on which a fact decides, and the rule that it breaks. */
 type Judgement = { readonly rules: readonly JudgedInvariant[]; readonly finding?: BrokenFinding | undefined };
 
 type FactContext = {
-  /** Whether an earlier look showed the order as paid. */
   readonly wasPaid: boolean;
-  /** Whether the shop creates a new checkout after an end. */
   readonly renewsOrders: boolean;
   /** Whether an earlier return can have booked the order; late at most if a look after it showed an unpaid order. */
   readonly returnEffect: "none" | "possible" | "late_at_most";
@@ -223,7 +214,6 @@ function judgeLook(
   return undefined;
 }
 
-/** The cause of a booking without a payment or a return, by the status of its checkout. */
 const UNPAID_CAUSES = {
   created: "books_unpaid",
   pending: "books_pending",
@@ -281,7 +271,7 @@ function findUnclearLook(fact: Observation, settleMs: number | undefined): Uncle
   return waitedMs > maxDelayMs(settleMs) ? { ...lateReason(waitedMs), got } : undefined;
 }
 
-/** A payment shown after this delay is late: twice the longer of declared and default delay, for a busy machine. */
+/** Twice the longer of declared and default delay, for a busy machine. */
 export function maxDelayMs(settleMs: number | undefined): number {
   return 2 * Math.max(settleMs ?? DEFAULT_SETTLE_MS, DEFAULT_SETTLE_MS);
 }
@@ -290,12 +280,11 @@ function lateReason(milliseconds: number): Pick<UnclearFinding, "reason" | "fiel
   return { reason: factOf("late", String(Math.ceil(milliseconds / 1000))), field: "settle" };
 }
 
-/** Whether a look does not show a payment that the shop has accepted. */
 export function isUnbooked({ view, truth }: Pick<LookFact, "view" | "truth">): boolean {
   return view !== null && truth.isPaid && truth.isNotified && (!view.paid || view.times === 0);
 }
 
-/** Judges again with looks at the end of the run: a second booking breaks a rule; a late booking is not a loss. */
+/** A second booking breaks a rule; a late booking is not a loss. */
 export function judgeLaterLooks(
   history: Pick<History, "causes">,
   { verdict, facts }: { readonly verdict: HistoryVerdict; readonly facts: readonly Observation[] },
@@ -311,27 +300,23 @@ export function judgeLaterLooks(
   return { state: "not_judged", ...lateReason(elapsedMs), got: verdict.got };
 }
 
-/** Whether an answer refuses an event permanently, unlike a 5xx, 408, 409, 425 or 429, after which a retry may help. */
 export function isRefusal(text: StepValue): boolean {
   return typeof text === "string" && /^[134]\d\d$/.test(text) && !["408", "409", "425", "429"].includes(text);
 }
 
-/** Whether an answer to an event, or its absence, says that the shop is busy. */
 export function isBusyAnswer(text: StepValue): boolean {
   return typeof text !== "string" || text === "429" || text === "503";
 }
 
-/** Whether a payment was shown late, possibly because other histories ran at the same time. */
+/** The delay may come from other histories that ran at the same time. */
 export function isLate(verdict: HistoryVerdict): boolean {
   return verdict.state === "not_judged" && verdict.field === "settle";
 }
 
-/** Whether a payment was not shown, which may only be late. */
 export function mayBeLate(verdict: HistoryVerdict): boolean {
   return verdict.state === "broken" && verdict.invariant === "booked_when_paid";
 }
 
-/** Looks at the end of a run, and the time since the history's last step. */
 type LaterLooks = {
   readonly looks: readonly LookFact[];
   readonly settleMs: number | undefined;
@@ -346,7 +331,6 @@ function findUnseenPage(facts: readonly Observation[]): UnclearFinding | undefin
   return { reason: factOf("unreached", visit.got), field: "returnUrl", got: visit.got };
 }
 
-/** The verdict on a history that proves nothing; `field`: the missing field of the shop's description. */
 export function noVerdict(reason: StepText, field: ShopField | null, got: StepText = ""): HistoryVerdict {
   return { state: "not_judged", reason, field, got };
 }

@@ -3,10 +3,7 @@ import { MAX_ORDER_ID_LENGTH } from "../checkout/create-request.ts";
 
 type SimilarIds = readonly [a: string, b: string, c: string];
 
-/**
- * The order_ids of a history's orders: the subject's order_id, and two order_ids that resemble it in one way. Each way
- * catches shops that confuse such order_ids.
- */
+/** Two order_ids that resemble the subject's in one way, for shops that confuse such order_ids. */
 const SIMILAR_IDS = {
   other_case: (id) => {
     const letterId = /[A-Za-z]/.test(id) ? id : `a${id}`;
@@ -70,7 +67,6 @@ function switchCase(id: string): string {
 
 const DIGIT_BEFORE_END = /[1-9](?=.{4})/;
 
-/** Swaps two adjacent digits before the last four characters of an id, or changes one if no two can be swapped. */
 function swapDigits(id: string): string {
   const swappedId = id.replace(/([1-9])(?!\1)([1-9])(?=.{4})/, "$2$1");
   return swappedId === id ? changeCharacter(id, DIGIT_BEFORE_END, 2) : swappedId;
@@ -79,7 +75,7 @@ function swapDigits(id: string): string {
 /** The last character of the last part with a digit: `7` of INV-17-EUR, `f` of 1002f. */
 const LAST_OF_NUMBER = /(?:\d|(?<=\d[A-Za-z\d]*)[A-Za-z])(?=(?:[^A-Za-z\d]\D*)?$)/;
 
-/** The id with the matching character changed; an id without one gets a digit at its end. */
+/** An id without a matching character gets a digit at its end. */
 function changeCharacter(id: string, pattern: RegExp, increment: number): string {
   return pattern.test(id)
     ? id.replace(pattern, (character) => {
@@ -92,14 +88,11 @@ function changeCharacter(id: string, pattern: RegExp, increment: number): string
 /** A changed character stays in its row, so that a hexadecimal number stays hexadecimal. */
 const CHARACTER_ROWS = ["123456789", "abcdef", "ABCDEF", "ghijklmnopqrstuvwxyz", "GHIJKLMNOPQRSTUVWXYZ"];
 
-/** Whether the amount of another checkout is lower or higher than the order's amount. */
 export type AmountDirection = "less" | "more";
 
-/** The largest difference, in minor units, and its share of the amount: below a tolerance of one percent. */
 const MAX_DIFFERENCE_MINOR = 10;
 const DIFFERENCE_SHARE = 1 / 200;
 
-/** A slightly different amount: a shop that rounds amounts to whole units may take it for the order's amount. */
 export function nearAmount(amountMinor: number, direction: AmountDirection): number {
   const difference = Math.max(1, Math.min(MAX_DIFFERENCE_MINOR, Math.floor(amountMinor * DIFFERENCE_SHARE)));
   return direction === "less" && amountMinor > difference

@@ -1,4 +1,3 @@
-// The observations of a history. How they are judged: core/judge/judge.ts.
 import type { Status } from "../checkout/checkout.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
 import type { StepValue } from "../readiness/drill-shapes.ts";
@@ -23,16 +22,13 @@ export type ObservedDelivery = {
   readonly attempts: readonly ObservedAttempt[];
 };
 
-/** The true state of an order at a moment. */
 export type Truth = {
-  /** Whether a checkout that the shop has created is paid. */
   readonly isPaid: boolean;
   /** Whether the shop must know of the payment: it answered 2xx to the event, or gets no events. */
   readonly isNotified: boolean;
   /** Whether the shop has retrieved the paid checkout; also true if it was notified, or if a search is running. */
   readonly hasRetrieved: boolean;
   readonly amountMinor: number;
-  /** The status of the checkout that the shop has created last. */
   readonly status?: Status | undefined;
 };
 
@@ -44,55 +40,44 @@ export type LookFact = {
   readonly got: StepValue;
   readonly truth: Truth;
   readonly waitedMs: number;
-  /** The service's own deliveries of the order, and whether the shop was killed; missing if they are not known. */
   readonly log?: { readonly deliveries: readonly ObservedDelivery[]; readonly isKilled: boolean };
 };
 
-/** A purchase: how each of its runs ended, and the number of its checkouts that are open or paid (`liveCount`). */
+/** `liveCount`: the number of the order's checkouts that are open or paid. */
 export type CreateFact = {
   readonly kind: "create";
   readonly runs: readonly { readonly hasEnded: boolean; readonly isDone: boolean; readonly got: StepValue }[];
-  /** Whether the service refuses every create. */
   readonly isRefused: boolean;
-  /** Whether the customer bought this order before. */
   readonly isRepeat: boolean;
   readonly liveCount: number;
   readonly hasNewOrderId: boolean;
-  /** Whether another purchase got the same checkout. */
   readonly isShared?: boolean;
-  /** Whether a customer who buys again gets another checkout. */
   readonly isRenewed?: boolean;
   /** Why a customer who buys again cannot pay: an ended page, or a refusal of another body or of a new key. */
   readonly deadEnd?: "old_page" | "other_body" | "conflict" | undefined;
 };
 
-/** The names of a store's dialect; `isPlain`: nothing disturbs the purchase. */
+/** `isPlain`: nothing disturbs the purchase. */
 export type DialectFact = { readonly kind: "dialect"; readonly namesText: string; readonly isPlain: boolean };
 
 export type Observation =
   | LookFact
   | CreateFact
   | DialectFact
-  /** A purchase under faults, with the service's log of its requests. */
   | { readonly kind: "client"; readonly purchase: WatchedPurchase }
   /** A genuine event that never got a 2xx. */
   | {
       readonly kind: "refused";
       readonly type: string;
       readonly got: StepValue;
-      /** Whether the event is about a checkout that the shop has not created. */
       readonly isForeign: boolean;
       /** Whether the API was down before: the shop may then protect itself for a while. */
       readonly isAfterOutage?: boolean;
       readonly cause?: Cause | undefined;
     }
-  /** A genuine event that got a 2xx. */
   | { readonly kind: "taken" }
   | { readonly kind: "forged"; readonly isAccepted: boolean; readonly got: StepValue }
   | { readonly kind: "visit"; readonly hasArrived: boolean; readonly got: StepValue }
-  /** Whether and how the shop's process has ended by itself, or did not start again after it was killed. */
   | { readonly kind: "end"; readonly got: StepValue | null; readonly isKilled?: boolean }
-  /** The places in which a secret of the application was seen. */
   | { readonly kind: "secrets"; readonly places: ReadonlySet<SecretPlace> }
-  /** A note about a history; it is not a verdict against the shop. */
   | { readonly kind: "note"; readonly note: keyof typeof NOTES };

@@ -2,7 +2,6 @@ import { atOnce, end, LOOK, PAY } from "./histories/steps.ts";
 import { isKill, targetsDelivery, type PayerOutcome, type Schedule } from "./schedule.ts";
 import type { History, Step } from "./step.ts";
 
-/** Span by which the clock moves for the first attempts of deliveries, in milliseconds. */
 const FIRST_ATTEMPTS_MS = 500;
 const ADVANCE = atOnce({ advanceMs: FIRST_ATTEMPTS_MS });
 
@@ -17,10 +16,7 @@ const PAYER_STEPS: Readonly<Record<PayerOutcome, readonly Step[]>> = {
   late_success: [end("pending"), end("expired"), { act: "pay", of: "a", outcome: "succeeded", isLate: true }],
 };
 
-/**
- * The history of a schedule: the purchase under its faults, the payment, and all deliveries. Without a view, only the
- * purchase. With a return page, the customer returns before the payment, and twice while the webhooks are delivered.
- */
+/** With a return page, the customer returns before the payment, and twice while the webhooks are delivered. */
 export function historyOf(
   { faults, payer }: Schedule,
   { hasView, hasReturnPage }: { readonly hasView: boolean; readonly hasReturnPage: boolean },

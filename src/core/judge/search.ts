@@ -1,5 +1,5 @@
-// The order of the search: which schedules are run, and when. Places come from runs, so a fault can also be put at a
-// request or a delivery that only another fault causes, such as the retry of a create.
+// Places come from runs, so a fault can also be put at a request or a delivery that only another fault
+// causes, such as the retry of a create.
 import { API_ACTIONS, DELIVERY_ACTIONS } from "../fault/actions.ts";
 import { fractionOf } from "../fault/fraction.ts";
 import type { PlaceResults } from "../readiness/shapes.ts";
@@ -18,7 +18,6 @@ import {
   type ScheduledFault,
 } from "./schedule.ts";
 
-/** A place for one more step: a request or a delivery, by its number among similar places, or the payment page. */
 export type StepPlace =
   | {
       readonly kind: "request";
@@ -29,7 +28,6 @@ export type StepPlace =
   | { readonly kind: "delivery"; readonly eventType: string; readonly nth: number }
   | { readonly kind: "page" };
 
-/** The requests and deliveries of a run, and the result of its purchase. */
 export type Trace = {
   readonly requests: readonly {
     readonly method: string;
@@ -39,15 +37,12 @@ export type Trace = {
   }[];
   readonly deliveries: readonly Pick<ObservedDelivery, "eventType" | "cause" | "attempts">[];
   readonly hasOrder: boolean;
-  /** Whether the first run of the purchase reported success. */
   readonly hasPurchased: boolean;
 };
 
-/** A run from which the search derives further schedules. */
 export type KnownRun = {
   readonly schedule: Schedule;
   readonly places: readonly StepPlace[];
-  /** Its `differenceScore`. */
   readonly score: number;
   readonly isBroken: boolean;
 };
@@ -55,7 +50,6 @@ export type KnownRun = {
 /** Maximum number of similar requests or deliveries to which faults are applied: a client that polls sends hundreds. */
 const MAX_SIMILAR_PLACES = 3;
 
-/** The places of a run, some of many alike: its requests in order, then its deliveries in order, then the payment page. */
 export function placesOf({
   requests,
   deliveries,
@@ -83,10 +77,8 @@ export function placesOf({
 
 type Extension = { readonly schedule: Schedule; readonly place: StepPlace };
 
-/** The kills at places of each kind; none if the application has no separate process. */
 export type KillsByPlace = { readonly request: readonly Kill[]; readonly delivery: readonly Kill[] };
 
-/** The schedules that add one step to a schedule: each fault at each place without one, and other outcomes. */
 function extensionsOf({ schedule, places }: KnownRun, kills: KillsByPlace): readonly Extension[] {
   const { faults, payer } = schedule;
   const faultyPlaces = new Set(faults.map(({ match = {} }) => JSON.stringify(match)));
@@ -112,10 +104,8 @@ const OTHER_OUTCOMES = PAYER_OUTCOMES.filter((outcome) => outcome !== NO_FAULTS.
 const NEW_PLACE_WEIGHT = 4;
 
 /**
- * The new schedules with one step more than the largest known schedules, in the order in which they are run. Schedules
- * with a step at a place that only a fault created, and schedules whose single steps caused the most differences, come
- * first; the seed decides between equals. A schedule that contains a broken schedule is omitted, because the smaller
- * schedule explains the failure. The first known run is the run without faults.
+ * A schedule of the wave has one step more than the largest known schedules. A schedule that contains a broken schedule
+ * is omitted, because the smaller one explains the failure. The first known run is the run without faults.
  */
 export function nextWave(
   runs: readonly KnownRun[],
@@ -155,8 +145,8 @@ export function nextWave(
 const DIFFERENCE_WEIGHTS = { retry: 1, redelivery: 1, failure: 2, refusal: 3 } as const;
 
 /**
- * The weighted sum of the increases over the run without faults: requests and delivery attempts (at most ten of each
- * count), and requests refused without a fault; plus the weight of a failed purchase.
+ * Counts the increases over the run without faults: requests and delivery attempts (at most ten of each),
+ * refusals without a fault, and a failed purchase.
  */
 export function differenceScore(run: Trace, plainRun: Trace): number {
   const increaseOf = (count: (trace: Trace) => number): number => Math.max(0, count(run) - count(plainRun));
@@ -188,7 +178,6 @@ export function* shrinkSchedule(schedule: Schedule): Generator<Schedule, Schedul
   }
 }
 
-/** The first schedule with one step fewer that is not known to hold. */
 function removeOneStep({ faults, payer }: Schedule, heldKeys: ReadonlySet<string>): Schedule | undefined {
   const candidates: Schedule[] = faults.map((_fault, index) => ({
     faults: faults.toSpliced(index, 1),
@@ -208,7 +197,6 @@ function placeName(place: StepPlace): string {
   return placeOfFault({ match });
 }
 
-/** The results of schedules with one step, grouped by place; the given places come first, in order. */
 export function placeTable(
   firstPlaces: readonly StepPlace[],
   results: readonly { readonly schedule: Schedule; readonly result: ScheduleResult }[],

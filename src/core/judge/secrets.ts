@@ -7,7 +7,7 @@ import type { DeliveryEntry } from "../webhook/shapes.ts";
 export const SECRET_PLACES = ["request", "answer", "output", "view"] as const;
 export type SecretPlace = (typeof SECRET_PLACES)[number];
 
-/** Whether a request contains a secret: the service refuses a secret in a body or a key, and masks it in a path. */
+/** The service refuses a secret in a body or a key, and masks it in a path. */
 export function isRequestWithSecret({ path, fact }: RequestEntry): boolean {
   return showsSecret(path) || SECRET_FACTS.has(fact);
 }
@@ -18,7 +18,6 @@ const SECRET_FACTS: ReadonlySet<string | null> = new Set<FactName>([
   "field_with_token",
 ]);
 
-/** Whether an answer to a delivery contains a secret; the audit replaces the secret with a mark. */
 export function isAnsweredWithSecret({ attempts }: DeliveryEntry): boolean {
   return attempts.some(({ answer }) => answer !== null && showsSecret(answer));
 }

@@ -1,12 +1,9 @@
-// The description of a shop: the section `shop` of checkout.config.json, and the same names as options of `checklist
-// run` and `explore`. A new field needs a row here and in cli/judge/options.ts, and a question in cli/judge/init.ts.
 import { hash } from "node:crypto";
 import * as z from "zod/mini";
 import { textUpTo, type DomainOf } from "../shape/fields.ts";
 import { parseDurationText } from "../duration.ts";
 
 const MAX_TEXT_LENGTH = 2000;
-/** Default delay with which a view may show a payment, in milliseconds. */
 export const DEFAULT_SETTLE_MS = 3000;
 export const MAX_SETTLE_MS = 60_000;
 
@@ -20,12 +17,9 @@ const settleSpan = z.codec(
   { decode: (settle) => parseDurationText(settle) ?? 0, encode: (milliseconds) => `${milliseconds}ms` },
 );
 
-/** A request to a page of the shop; the values of the form may contain `{order_id}`. */
 const post = z.strictObject({ post: text, form: z.optional(z.record(z.string(), text)) });
 
-/** The fields of the section `shop`; fields that do not apply are omitted. */
 export const shopSection = z.strictObject({
-  /** The address, or with `serve` the path, that receives webhooks. */
   endpoint: z.optional(text),
   /** Creates the order CHECKOUT_ORDER_ID: a command, or a POST to a page. */
   create: z.optional(z.union([text, post])),
@@ -37,15 +31,12 @@ export const shopSection = z.strictObject({
   /** How often the order was booked, and the booked amount: a field of a JSON view, or a pattern with one group. */
   bookings: z.optional(text),
   amount: z.optional(text),
-  /** The page that customers return to. */
   returnUrl: z.optional(text),
-  /** A pattern with one group that finds the order_id in the output of `create`, if the shop chooses its own. */
   orderIdOf: z.optional(pattern),
   /** Serves the shop on the port in PORT. */
   serve: z.optional(text),
   /** Tells a supervisor to restart the shop. */
   restart: z.optional(text),
-  /** The variable with the `Cookie` header of a signed-in customer. */
   cookie: z.optional(z.strictObject({ env: text })),
   settle: z.optional(settleSpan),
 });

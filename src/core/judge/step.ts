@@ -1,5 +1,3 @@
-// A history is a list of steps over one purchase and its neighbours. A new kind of step: its row here, its run in
-// client/judge/play.ts.
 import type { SimulatedOutcome } from "../checkout/reserved-order-id.ts";
 import type { Status } from "../checkout/checkout.ts";
 import type { ScheduledFault } from "./schedule.ts";
@@ -10,32 +8,27 @@ import type { DrillKind } from "../readiness/names.ts";
 import type { NeighbourKind, AmountDirection, SamePart } from "./neighbours.ts";
 import type { ShopField } from "./shop.ts";
 
-/** Maximum number of requests to which a fault applies. */
 export const MAX_TIMES = 10_000;
 
-/** The orders of a history: the subject `a`, its neighbours `b` and `c`, and further orders for a busy moment. */
+/** `a` is the subject, `b` and `c` are its neighbours; the others are for a busy moment. */
 export const ORDER_NAMES = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"] as const;
 export type OrderName = (typeof ORDER_NAMES)[number];
 
-/** How another checkout of an order_id differs from the order. */
 export type OtherTerms = AmountDirection | "other_currency";
 
 export type ReturnForm = {
   /** The order whose session is in the address. `first`: the visited order's first (default: its last); null: none. */
   readonly session?: OrderName | "first" | null;
-  /** Whose session follows in the address, as a second `session_id`. */
   readonly secondSession?: OrderName;
-  /** Follows the order_id in the address. */
   readonly orderIdEnd?: string;
   readonly query?: string;
   readonly method?: "GET" | "POST";
-  /** The page that the customer comes from. Default: the payment page. */
+  /** Default: the payment page. */
   readonly from?: "shop" | "nowhere";
   /** The customer closes the page while it is built. */
   readonly isClosed?: true;
 };
 
-/** A step that runs concurrently with others: the payment event, or a return, some milliseconds after the start. */
 export type ConcurrentStep =
   | { readonly tell: OrderName; readonly copyCount?: number; readonly afterMs?: number }
   | { readonly visit: OrderName; readonly afterMs?: number }
@@ -49,29 +42,28 @@ export type ConcurrentStep =
       readonly during: "visit" | "event";
       readonly delayMs?: number;
     }
-  /** The service makes the deliveries that fall due within these milliseconds of the store's clock. */
   | { readonly advanceMs: number };
 
 export type Step =
   /**
-   * The shop creates the order, `times` times in parallel; a later create is another purchase. `expects`: `refusal`: a
-   * permanent refusal. `answer`: the customer retries until an answer arrives, and the service's log decides the
-   * verdict. `nothing`: any result; otherwise, the page of an ended checkout ends the history.
+   * `refusal`: a permanent refusal. `answer`: the customer retries until an answer arrives, and the service's
+   * log decides the verdict. `nothing`: any result.
    */
   | {
       readonly act: "create";
       readonly of: OrderName;
       readonly times?: number;
-      /** The customer chooses the other payment method on the shop's page. */
       readonly hasOtherMethod?: true;
       readonly expects?: "refusal" | "answer" | "nothing";
-      /** Before the events of the last end. The history of a shop that learns of ends only from events stops here. */
+      /**
+       * The events of the last end are not delivered yet. The history of a shop that learns of ends only from
+       * events stops here.
+       */
       readonly isEarly?: true;
     }
   /**
-   * Another system creates a checkout of the order on these terms. `templateOrder`: the order whose terms are copied
-   * (default: `of`), for an order that the shop does not know. `kind`: the kind of the shop's own checkouts
-   * (default), or the other.
+   * `templateOrder`: the order whose terms are copied (default: `of`). `kind`: the kind of the shop's own
+   * checkouts (default), or the other.
    */
   | {
       readonly act: "create_elsewhere";
@@ -88,10 +80,10 @@ export type Step =
       readonly isLate?: true;
     }
   /**
-   * Delivers events of the order's last checkout, one after the other: the events with these statuses in this order
-   * (default: all). Events without a 2xx answer are delivered again later. `from`: the order's first checkout, or all
-   * checkouts of other systems. `sameIdPart`: the part of order a's last event_id that the event_id repeats.
-   * `alteration`: `new_type`: an event of a later version that repeats the status; `late`: like the service's last attempt; `like_currency`: in a currency with the same symbol; `OtherTerms`: a payment of another checkout of the order_id,
+   * Events without a 2xx answer are delivered again later. `from`: the order's first checkout, or all checkouts of
+   * other systems. `sameIdPart`: the part of order a's last event_id that the event_id repeats. `alteration`:
+   * `new_type`: an event of a later version that repeats the status; `late`: like the service's last attempt;
+   * `like_currency`: in a currency with the same symbol; `OtherTerms`: a payment of another checkout of the order_id,
    * which the API does not know.
    */
   | {
@@ -115,14 +107,9 @@ export type Step =
   /** These faults replace the earlier faults of v1 requests about the order, or about all orders. */
   | { readonly act: "faults"; readonly of: OrderName | "all"; readonly faults: readonly ScheduledFault[] }
   | { readonly act: "wait"; readonly milliseconds: number }
-  /**
-   * Waits at most some seconds until the service has stored the order's checkout, or until the shop has retrieved the
-   * paid checkout by itself.
-   */
   | { readonly act: "await"; readonly of: OrderName; readonly kind: "create" | "question" }
-  /** Waits until all other histories have ended, and at least `minMs`. */
   | { readonly act: "wait_for_others"; readonly minMs: number }
-  /** Kills the shop, or asks it to stop, and starts it again; `share`: of the time that the last event took. */
+  /** `share`: of the time that the last event took. */
   | {
       readonly act: "restart";
       readonly mode?: "stop";
@@ -151,14 +138,10 @@ export type History = {
   readonly title: Words;
   readonly steps: readonly Step[];
   readonly needs?: readonly Need[];
-  /** How the neighbours' order_ids resemble the subject's order_id. */
   readonly neighbourKind?: NeighbourKind;
   /** Whether one customer buys all orders in one browser. Default: each order has its own customer. */
   readonly isOneBrowser?: true;
-  /** Whether no other history may run at the same time. */
   readonly isAlone?: true;
-  /** Whether `--quick` omits the history. */
   readonly isLong?: true;
-  /** The likely mistake, for each invariant whose break has a special cause in this history. */
   readonly causes?: Readonly<Partial<Record<JudgedInvariant, Cause>>>;
 };

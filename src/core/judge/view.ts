@@ -4,7 +4,7 @@ import { currencyDecimals } from "../money.ts";
 import { isPattern } from "./shop.ts";
 import { excerpt, printable, redactSecrets } from "../text.ts";
 
-/** The state of an order in the merchant's own records; values that the records do not show are null. */
+/** Values that the merchant's records do not show are null. */
 export type ShownOrder = {
   readonly paid: boolean;
   readonly times: number | null;
@@ -50,7 +50,6 @@ export function parseView(
   };
 }
 
-/** The value of a field of a JSON view, or of the group of a pattern. */
 function valueAt(fieldOrPattern: string, text: string, json: unknown): unknown {
   const field = isRecord(json) ? json[fieldOrPattern] : undefined;
   return field ?? matchOf(fieldOrPattern, text)?.[1];
@@ -58,10 +57,8 @@ function valueAt(fieldOrPattern: string, text: string, json: unknown): unknown {
 
 /** An amount with decimals, such as 19.99 or 1.234,50; the group: its decimals. */
 const DECIMAL_AMOUNT = /^\d[\d.,'\s]*[.,](\d{2,4})$/;
-/** A whole amount with separated thousands, such as 12,800. */
 const GROUPED_AMOUNT = /^\d{1,3}(?:[.,'\s]\d{3})+$/;
 
-/** The amount in a field or a pattern that the merchant has named, in minor units. */
 function amountAt(
   fieldOrPattern: string,
   {
@@ -92,15 +89,12 @@ function numberAt(fieldOrPattern: string, text: string, json: unknown): number |
   return typeof number === "number" ? number : null;
 }
 
-/** A text that is not a pattern matches nothing. */
 function matchOf(pattern: string, text: string): RegExpExecArray | null {
   return isPattern(pattern) ? new RegExp(pattern).exec(text) : null;
 }
 
-/** Number of characters of a long view that a finding shows before and after the end of a deciding part. */
 const EXCERPT_MARGINS = { before: 36, after: 20 } as const;
 
-/** The excerpt of a view in a finding: around the fields or matches that decide; without any, the text without tags. */
 export function viewExcerpt(text: string, { paidWhen, bookings, amount }: ViewPatterns): string {
   // Redacted before it is cut, because a secret without its beginning is not recognised.
   const wholeText = redactSecrets(text.trim());
@@ -124,7 +118,6 @@ export function viewExcerpt(text: string, { paidWhen, bookings, amount }: ViewPa
     .join(" … ");
 }
 
-/** The end of a field with its value, or of the text that a pattern matches. */
 function endOfFieldOrPattern(fieldOrPattern: string, text: string): number | undefined {
   const escapedName = fieldOrPattern.replace(/[^\w]/g, String.raw`\$&`);
   return endOfMatch(matchOf(`"${escapedName}"\\s*:\\s*"?[\\w.,]+`, text) ?? matchOf(fieldOrPattern, text));

@@ -1,4 +1,3 @@
-// Sends the forms of webhooks to a receiver, and judges the answers. The forms: core/readiness/drills/webhook.ts.
 import { parseRetryAfter } from "../../../core/network/headers.ts";
 import type { AnswerOf } from "../../../core/control/operations.ts";
 import type { DrillCause } from "../../../core/readiness/drills/webhook-advice.ts";
@@ -26,46 +25,35 @@ import type { World } from "../../../world.ts";
 import { createQueue } from "../../../core/mutex.ts";
 import { mapInLanes } from "../../lanes.ts";
 
-/** A receiver, and the data for its forms. */
 export type FormReceiver = {
   readonly endpointId: string;
   readonly storeId: string;
   readonly url: string;
   readonly secret: string;
-  /** Older secrets, newest first. One of them may be `retiredSecret`, which is no longer active. */
+  /** Newest first. One of them may be `retiredSecret`, which is no longer active. */
   readonly olderSecrets: readonly string[];
   readonly retiredSecret: string | undefined;
-  /** The names in which the store's events are sent; undefined for the sandbox's own names. */
   readonly dialect: Dialect | undefined;
-  /** Order events that the endpoint has accepted; null if there are none, or if order events are not sent. */
   readonly order: OrderEvent | null;
-  /** The store's time. */
   readonly now: number;
 };
 
-/** An answer of a receiver, or the reason why there is none. */
 type PostedAnswer = AnswerOf<"postToEndpoint">["answers"][number];
 
-/** The functions for sending forms. `post`: sends one request to the receiver. */
 export type FormsContext = {
   readonly world: Pick<World, "now" | "uuid" | "sleep">;
   readonly post: (request: DrillRequest, connection: "kept" | "fresh") => Promise<PostedAnswer>;
   readonly mayRun: () => boolean;
 };
 
-/** Maximum number of requests in flight to an endpoint. */
 const MAX_IN_FLIGHT = 4;
-/** Response time in milliseconds above which a receiver gets one request at a time. */
 const SLOW_MS = 2000;
-/** Maximum number of times that a request is sent to a receiver that answers that it is busy. */
 const MAX_ATTEMPTS = 6;
-/** The minimum pause after the first busy answer, in milliseconds; it doubles with each busy answer. */
+/** In milliseconds; doubles with each busy answer. */
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 30_000;
-/** Maximum total time of the pauses for one receiver, in milliseconds. */
 const MAX_TOTAL_PAUSE_MS = 60_000;
 
-/** Sends all forms, some in sequence and some in parallel, until too many get no answer or `mayRun` returns false. */
 export async function sendForms(context: FormsContext, receiver: FormReceiver): Promise<DrillResults> {
   const { mayRun } = context;
   const caseNames = casesOf(receiver);
@@ -96,7 +84,6 @@ export async function sendForms(context: FormsContext, receiver: FormReceiver): 
 type PacedAnswer = PostedAnswer & { readonly isLimited: boolean; readonly isOpen?: true };
 type Sender = ReturnType<typeof createSender>;
 
-/** Creates a sender; if the receiver limits the rate, all requests wait for the same pause. */
 function createSender({ world, post, mayRun }: FormsContext, receiver: FormReceiver) {
   const { storeId, url, secret, retiredSecret, dialect, order, now } = receiver;
   const startedAt = world.now();
@@ -127,7 +114,6 @@ function createSender({ world, post, mayRun }: FormsContext, receiver: FormRecei
   };
 }
 
-/** Finds the signing mistake of a receiver by the signature that it accepts. */
 async function probe(
   sender: Sender,
   { secret, olderSecrets, dialect }: FormReceiver,
@@ -145,7 +131,6 @@ async function probe(
   return foundCause;
 }
 
-/** Whether a receiver asks for a later attempt. A 503 without `Retry-After` may be a failure. */
 function isBusy({ status, retryAfter }: PostedAnswer): boolean {
   return status === 429 || (status === 503 && retryAfter !== null);
 }

@@ -1,21 +1,18 @@
-// The receivers of a store's webhooks, with their secrets and the events that they have accepted.
 import { orderIdInBody } from "../../../core/checkout/event.ts";
 import type { World } from "../../../world.ts";
 import type { CallOperation } from "../../control/control.ts";
 import { isDeliverable } from "../events.ts";
 import type { FormReceiver } from "./forms.ts";
 
-/** A receiver, and the checkout whose events are also sent; null if no order events are sent. */
 export type FoundReceiver = FormReceiver & {
   readonly checkout: { readonly id: string; readonly orderId: string } | null;
 };
 
-/** Maximum number of accepted deliveries that are searched for an order's event: the newest may all be test events. */
 const MAX_SEARCHED_DELIVERIES = 500;
 
 /**
- * The named endpoint, or all enabled endpoints with an address, or else the listener: production has no listeners.
- * Genuine events are signed only with the newest secret, so that the result stays true after the overlap of a rotation.
+ * Without an id, all enabled endpoints with an address, or else the listener: production has no listeners. Genuine
+ * events are signed only with the newest secret, so that the result stays true after the overlap of a rotation.
  */
 export async function findReceivers(
   call: CallOperation,
@@ -62,8 +59,8 @@ type AcceptedOrder = Pick<FoundReceiver, "order" | "checkout">;
 const NO_ORDER: AcceptedOrder = { order: null, checkout: null };
 
 /**
- * The newest event that the endpoint accepted, its checkout, and the newest accepted event of each other type, from
- * this checkout and from the newest checkout of the other kind; none if the searched deliveries contain none.
+ * Also finds the newest accepted event of each other type, from this checkout and from the newest checkout of
+ * the other kind; none if the searched deliveries contain none.
  */
 async function findAcceptedOrder(call: CallOperation, endpointId: string): Promise<AcceptedOrder> {
   const body = { endpointId, state: "succeeded", limit: MAX_SEARCHED_DELIVERIES } as const;

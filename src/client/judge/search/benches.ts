@@ -1,5 +1,3 @@
-// Creates the benches of a search that runs commands, for applications in any language: a command makes one purchase,
-// alone, with a shop that is started for each run (client/judge/shop/served-shop.ts), or with a running shop.
 import { isKill, targetsDelivery, type Schedule } from "../../../core/judge/schedule.ts";
 import { createBench, type Bench, type JudgedShop } from "../bench.ts";
 import { shopOf, type ShopDescription } from "../shop/description.ts";
@@ -10,18 +8,14 @@ import type { EnvironmentVariables } from "../shop/view.ts";
 export type ExploredShop = Pick<Bench, "target" | "call" | "signal" | "newId"> & {
   readonly world: ShopWorld["world"] & Bench["world"];
   readonly baseUrl: string;
-  /** The command of one purchase, and the described parts of the shop; with `serve`, the endpoint is a path. */
   readonly description: ShopDescription;
-  /** Timeout of the command, in milliseconds. */
   readonly commandTimeoutMs: number;
 };
 
 export type OpenBench = (schedule: Schedule) => Promise<SearchBench>;
 
-/** Variables of other sandboxes, which are removed from the environment of the merchant's command. */
 const REMOVED_VARIABLES = { CHECKOUT_DIR: undefined, CHECKOUT_TARGET: undefined } as const;
 
-/** Returns a function that opens a bench for a run of a schedule, in a new store that is deleted afterwards. */
 export function ownStoreOpener(exploredShop: ExploredShop): OpenBench {
   const { description, baseUrl } = exploredShop;
   return async ({ faults }) => {
@@ -59,7 +53,7 @@ export function ownStoreOpener(exploredShop: ExploredShop): OpenBench {
   };
 }
 
-/** Opens benches on a running shop. The faults are removed after each schedule; the store's clock is not moved back. */
+/** The faults are removed after each schedule; the store's clock is not moved back. */
 export function runningShopOpener(
   exploredShop: ExploredShop,
   env: EnvironmentVariables,

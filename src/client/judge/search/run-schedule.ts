@@ -1,5 +1,3 @@
-// Runs one schedule of a search: plays its history in a store whose clock is moved, and lists its requests in both
-// directions. The benches: testing/explore/bench.ts (functions), client/judge/search/benches.ts (commands).
 import { isPaymentDropped } from "../../../core/judge/deliveries.ts";
 import { verdictsOn } from "../../../core/judge/judge.ts";
 import type { Observation } from "../../../core/judge/observation.ts";
@@ -24,7 +22,6 @@ export function callOnStore(call: CallOperation, storeId: string): CallOperation
   return ((request: Parameters<CallOperation>[0]) => call({ ...request, storeId })) as CallOperation;
 }
 
-/** Runs a schedule on a new bench. Only the application takes real time; the store's clock is moved. */
 export async function runSchedule(
   openBench: (schedule: Schedule) => Promise<SearchBench>,
   schedule: Schedule,
@@ -68,17 +65,12 @@ async function play(bench: Bench, schedule: Schedule) {
   return {
     schedule,
     trace,
-    /** The invariants that this run has shown to hold or to be broken. */
     judgedInvariants: judgedRules,
-    // A rule that two readings show as broken is reported once.
     broken: [...ruleByInvariant.values()].toReversed(),
-    /** Whether the payment's event was lost permanently, and the view does not show the payment. */
     isEventLost: isPaymentHidden && isPaymentDropped(log.deliveries),
     purchaseRuns,
     lastLook,
-    /** The error of the last reading of the view, if the view could not be read. */
     viewError: notes.viewError,
-    /** The timeline of the run as text; empty if no rule was broken. */
     story: brokenRules.length === 0 ? "" : await storyText(bench, purchase, { trace, purchaseRuns }),
   };
 }
@@ -115,7 +107,6 @@ async function traceOf(
   };
 }
 
-/** The timeline of the order, or the requests if there is no order, and the end of each purchase. */
 async function storyText(
   bench: Bench,
   { checkouts, paidCheckout }: Purchase,

@@ -1,5 +1,3 @@
-// Runs the search of `explore`, for the test kit (testing/explore/) and for commands (client/judge/search/benches.ts).
-// The schedules: core/judge/search.ts; a run and its verdicts: client/judge/search/run-schedule.ts.
 import { englishOf } from "../../../core/readiness/drills/said.ts";
 import { causeOf, type BrokenRule } from "../../../core/judge/judge.ts";
 import { JUDGED_INVARIANTS, type JudgedInvariant } from "../../../core/readiness/drills/judged-invariants.ts";
@@ -34,37 +32,29 @@ type Search = {
   readonly maxSchedules?: number | undefined;
   readonly depth: number | undefined;
   readonly onlySchedule: Schedule | undefined;
-  /** Number of schedules that run in parallel. */
   readonly concurrency: number;
-  /** The kills at each place. Default: no process is killed. */
   readonly kills?: KillsByPlace;
-  /** Whether a view shows the application's bookings. Without a view, faults are injected at requests only. */
+  /** Without a view, faults are injected at requests only. */
   readonly hasView: boolean;
   readonly amountField: "amountMinor" | "amount_minor";
   readonly rerunOf: (schedule: Schedule) => string;
-  /** Called before the schedules of each size are run. */
   readonly onWave?: (wave: { readonly size: number; readonly count: number }) => void;
 };
 
-/** A broken invariant, and the smallest schedule that breaks it. */
 type Finding = DomainOf<typeof finding> & Pick<Schedule, "faults">;
 
 export type ExplorationResult = DomainOf<typeof searchResult> & {
-  /** The schedules of the last size that were skipped, because the budget or the limit of schedules was reached. */
   readonly notRun: readonly Schedule[];
   readonly broken: readonly Finding[];
   readonly advice: readonly (Pick<Schedule, "faults"> & { readonly text: string })[];
 };
 
-/** Why an application cannot be explored, for example because it fails even without faults. */
 type UselessSearch = { readonly reason: string; readonly cause?: unknown };
 
-/** `budgetMs`: time after which the search starts no new schedule, in milliseconds; `depth`: maximum schedule size. */
+/** `budgetMs`: time after which the search starts no new schedule; `depth`: maximum schedule size. */
 export const SEARCH_DEFAULTS = { budgetMs: 60_000, depth: 2 } as const;
-/** Number of further runs in which a schedule must break its rule again to be reported. */
 const CONFIRMING_RUNS = 3;
 
-/** Searches for schedules that break an invariant, or runs `onlySchedule`. Then shrinks and confirms one for each cause. */
 export async function runSearch(search: Search): Promise<ExplorationResult | UselessSearch> {
   const { onlySchedule, seed } = search;
   const plainRun = await search.run(onlySchedule ?? NO_FAULTS);
@@ -108,7 +98,6 @@ function findUseless(
   return { reason, cause: viewError };
 }
 
-/** Searches until depth, budget or schedules are exhausted. Returns the schedules of the last size that were skipped. */
 async function runWaves(
   {
     run,
@@ -149,7 +138,6 @@ async function runWaves(
 
 type FoundCause = { readonly invariant: JudgedInvariant; readonly runs: readonly ExploreRun[] };
 
-/** Each cause with the runs that show it; runs with fewer faults first. */
 function groupByCause(runs: readonly ExploreRun[]): readonly FoundCause[] {
   const foundCauses = new Map<string, FoundCause>();
   for (const run of sortBySize(runs))
@@ -164,7 +152,6 @@ function sortBySize(runs: readonly ExploreRun[]): readonly ExploreRun[] {
   return runs.toSorted((left, right) => scheduleSize(left.schedule) - scheduleSize(right.schedule));
 }
 
-/** Shrinks and confirms a schedule of each cause. If no schedule is confirmed, the cause's invariant counts as flaky. */
 async function confirmCauses(search: Search, runs: readonly ExploreRun[]) {
   const knownRuns = new Map(runs.map((run) => [scheduleKey(run.schedule), run] as const));
   const results = await mapInLanes(groupByCause(runs), search.concurrency, (foundCause) =>
@@ -181,7 +168,6 @@ async function confirmCauses(search: Search, runs: readonly ExploreRun[]) {
   return { confirmedFindings, flakyInvariants: results.filter((item) => typeof item === "string") };
 }
 
-/** Shrinks and confirms the schedules of a cause, smallest first, until one succeeds; otherwise returns the invariant. */
 async function confirm(
   search: Search,
   { invariant, runs }: FoundCause,
@@ -215,7 +201,6 @@ async function confirm(
   return invariant;
 }
 
-/** A text with the broken rule and its cause or, without a cause, the expected and the received answer. */
 function textOf(finding: BrokenRule): string {
   const { invariant, cause, expected, got } = finding;
   const rule = english(JUDGED_INVARIANTS[invariant].rule);

@@ -1,22 +1,20 @@
 export type CookieJar = ReturnType<typeof createCookieJar>;
 
-/** Maximum number of cookies kept for a host: no shop's session needs more. */
 const MAX_COOKIES = 50;
 
 /**
- * The cookies of one browser. A cookie belongs to a host name, and is sent to all its ports. Ignores paths and expiry
- * dates, because a drill visits few pages within minutes. `Max-Age=0` or an empty value deletes a cookie.
+ * A cookie belongs to a host name, and is sent to all its ports. Ignores paths and expiry dates, because a
+ * drill visits few pages within minutes. `Max-Age=0` or an empty value deletes a cookie.
  */
 export function createCookieJar() {
   const byHost = new Map<string, Map<string, string>>();
   return {
-    /** The `Cookie` header for an address, with the cookies of `givenCookie` first; no header if there are no cookies. */
     headerFor: (url: string, givenCookie?: string): Readonly<Record<string, string>> => {
       const pairs = [...(byHost.get(new URL(url).hostname) ?? [])].map(([name, value]) => `${name}=${value}`);
       const cookiesToSend = givenCookie === undefined ? pairs : [givenCookie, ...pairs];
       return cookiesToSend.length === 0 ? {} : { Cookie: cookiesToSend.join("; ") };
     },
-    /** Keeps the cookies of an answer; `lines`: its `Set-Cookie` lines, separated by line breaks. */
+    /** `lines`: the answer's `Set-Cookie` lines, separated by line breaks. */
     keep: (url: string, lines: string | undefined): void => {
       if (lines === undefined) return;
       const { hostname } = new URL(url);

@@ -1,4 +1,3 @@
-// The shop as its section and options describe it.
 import type { ShopSection } from "../../../core/judge/shop.ts";
 import type { JudgedShop, CreateMethod } from "../bench.ts";
 import type { EnvironmentVariables, ViewSource } from "./view.ts";
@@ -9,15 +8,12 @@ export type ShopDescription = Omit<ShopSection, "paidWhen" | "orderIdOf" | "cook
   readonly cookie?: string | undefined;
 };
 
-/** The address of the return page without the two fields that the service appends to its query. */
 function returnPage(page: string): string {
   return page.replaceAll(/(?:order_id=\{order_id\}|session_id=\{session_id\})&?/g, "").replace(/[?&]$/, "");
 }
 
-/** Completes an address; `flag`: its option or field, for messages. */
 type AddressOf = (flag: string, text: string) => string;
 
-/** Creates a shop from its description. Its commands get the variables `env`. */
 export function shopOf(shop: ShopDescription, env: EnvironmentVariables, addressOf: AddressOf): JudgedShop {
   const { returnUrl, paidWhen, bookings, amount, cookie, orderIdOf, settle } = shop;
   const create = createOf(shop, addressOf);

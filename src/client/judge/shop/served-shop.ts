@@ -14,15 +14,12 @@ type ShopCommand = {
   readonly commandLine: string;
   readonly receiverPath: string;
   readonly env: EnvironmentVariables;
-  /** The kills of the shop at deliveries. Default: none. */
   readonly kills?: readonly ScheduledFault[];
-  /** Default: a free port. */
   readonly port?: number | undefined;
 };
 
 export type ServedShop = Awaited<ReturnType<typeof startShop>>;
 
-/** Thrown if a shop does not start to listen; the message has the reason. */
 export class ShopFailure extends Error {
   override readonly name = "ShopFailure";
 }
@@ -32,25 +29,19 @@ export type ShopWorld = {
   readonly signal: AbortSignal;
 };
 
-/** Time within which a shop must listen on its port, in milliseconds. */
 const START_TIMEOUT_MS = 30_000;
-/** Pause between two checks whether the shop is listening, in milliseconds. */
 const POLL_INTERVAL_MS = 20;
-/** Timeout of a check whether the shop is listening, in milliseconds. */
 const CHECK_TIMEOUT_MS = 5000;
 const RUN_TIMEOUT_MS = 24 * 3_600_000;
-/** Maximum time from a delivery to the kill, in milliseconds; the shop is killed earlier if it answers earlier. */
 const MAX_KILL_DELAY_MS = 50;
 const DELIVERY_TIMEOUT_MS = 30_000;
 const MAX_BYTES = 64 * 1024;
 
-/** Starts the shop. Throws a ShopFailure if the shop does not start to listen. */
 export async function startShop(
   shopWorld: ShopWorld,
   { commandLine, receiverPath, env, kills = [], port: requestedPort }: ShopCommand,
 ) {
   const { world } = shopWorld;
-  /** The unexpected ends of the shop. */
   const endings: StepValue[] = [];
   const start = (port: number): Promise<RunningShop> =>
     serveShop(shopWorld, { commandLine, env, port, endings });
@@ -75,16 +66,13 @@ export async function startShop(
       isDown = true;
     }
   };
-  /** Kills all processes of the shop, or asks them to stop, and starts the shop again. */
   const restart = (mode?: "stop"): Promise<void> => runInTurn(() => startAgain(mode));
   const url = `http://127.0.0.1:${port}${receiverPath}`;
   const killProxy = kills.length === 0 ? undefined : await openKillProxy(world, { url, kills, restart });
   return {
     port,
-    /** The address for webhooks: the shop's own or, if a delivery is to kill the shop, the address of a proxy. */
     receiverUrl: killProxy === undefined ? url : `http://127.0.0.1:${killProxy.port}${receiverPath}`,
     restart,
-    /** Whether a restart of the shop has failed. */
     isDown: () => isDown,
     endings,
     restartIfEnded: () => runInTurn(async () => (shop.hasEnded() ? startAgain() : undefined)),
@@ -109,7 +97,6 @@ const EMPTY_SERVICE = { answer: () => Promise.resolve(UNAVAILABLE_ANSWER), refus
 
 type RunningShop = { readonly stop: (mode?: "stop") => Promise<void>; readonly hasEnded: () => boolean };
 
-/** Runs the command of a shop until `stop` is called, and notes an unexpected end; returns when the shop is listening. */
 async function serveShop(
   { world, signal }: ShopWorld,
   {
@@ -167,7 +154,6 @@ async function isReachable({ send }: Pick<World, "send">, port: number): Promise
   return answer.ok || answer.failure !== "unreachable";
 }
 
-/** Forwards deliveries to the shop, and kills the shop at each delivery that a scheduled kill matches. */
 async function openKillProxy(
   world: Pick<World, "listen" | "send" | "sleep">,
   {

@@ -10,10 +10,9 @@ import type { OutboundRequest, OutboundResult, World } from "../../../world.ts";
 import type { ControlTarget } from "../../control/control.ts";
 import { runMerchantCommand } from "../../merchant-command.ts";
 
-/** The environment variables of a merchant's command; undefined removes a variable. */
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-/** Where the shop shows an order: an address with `{order_id}` or `{session_id}`, a command, or a function. */
+/** An address with `{order_id}` or `{session_id}`, a command, or a function. */
 export type ViewSource =
   | { readonly url: string }
   | { readonly commandLine: string }
@@ -23,15 +22,12 @@ export type OrderViewSource = ViewPatterns & { readonly source: ViewSource };
 
 export type ViewedCheckout = Pick<Checkout, "id" | "orderId"> & Partial<Pick<Checkout, "currency">>;
 
-/** A reading of the view. If it failed, `order` is null and `got` is the reason. */
 export type ViewReading = {
   readonly order: ShownOrder | null;
   readonly got: StepValue;
-  /** The whole answer of a page or command; empty for a function, after a 404, and if the reading failed. */
+  /** Empty for a function, after a 404, and if the reading failed. */
   readonly text: string;
-  /** Whether the answer was 404. */
   readonly isMissing: boolean;
-  /** The error that the function threw. */
   readonly error?: unknown;
 };
 
@@ -39,20 +35,17 @@ type ViewRequest = {
   readonly target: Pick<ControlTarget, "origin">;
   readonly checkout: ViewedCheckout;
   readonly view: OrderViewSource;
-  /** The `Cookie` header of a signed-in customer. */
   readonly cookie?: string | undefined;
   readonly env: EnvironmentVariables;
   readonly signal: AbortSignal;
 };
 
-/** Timeout of each request and each run of the command, in milliseconds. */
 const VIEW_TIMEOUT_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
-/** Pause before a request that got a 429 is sent again, in milliseconds. */
 const RATE_LIMIT_PAUSE_MS = 1100;
 const MAX_LIMITED_ATTEMPTS = 5;
 
-/** Parses an address of the shop: on this machine, but not the sandbox (the rules of decision 14). */
+/** Must be on this machine, but not the sandbox (decision 14). */
 export function parseShopTarget(
   { origin }: Pick<ControlTarget, "origin">,
   url: string,
@@ -61,7 +54,6 @@ export function parseShopTarget(
   return parseTarget(url, { allowedHosts: [], ownPort: Number(port) });
 }
 
-/** An address with the ids filled in. Commands read the ids from their variables instead. */
 export function fillAddress(template: string, { id, orderId }: ViewedCheckout): string {
   return template
     .replaceAll("{order_id}", () => encodeURIComponent(orderId))
@@ -93,7 +85,7 @@ async function askFunction(
   }
 }
 
-/** Reads a page. A 404 counts as an answer: an order that the merchant does not know is not paid. */
+/** A 404 counts as an answer: an order that the merchant does not know is not paid. */
 async function askPage(
   world: Pick<World, "send" | "sleep">,
   { target, view, cookie, checkout, signal }: ViewRequest,
@@ -133,7 +125,6 @@ async function askCommand(
   );
 }
 
-/** The reason why there was no answer, with the text of the failure. */
 export function noAnswer(failure: FailureCode, message: string): StepValue {
   return factOf(`no_answer:${failure}`, excerpt(message));
 }
@@ -146,7 +137,7 @@ function readText(text: string, view: ViewPatterns): ViewReading {
   return { order: parseView(text, view) ?? null, got: viewExcerpt(text, view), text, isMissing: false };
 }
 
-/** Sends a request, and again after a pause if the shop answers 429, as a customer reloads a page. */
+/** After a 429, sends again after a pause, as a customer reloads a page. */
 export async function sendWithReloads(
   world: Pick<World, "send" | "sleep">,
   target: Pick<ControlTarget, "origin">,
@@ -165,7 +156,7 @@ type ShopRequest = Pick<OutboundRequest, "url" | "headers" | "body"> & {
   readonly signal: AbortSignal;
 };
 
-/** Sends a request (default: GET) to this machine. A request to another address counts as unreachable. */
+/** Default: GET. A request to another address counts as unreachable. */
 export async function sendLocally(
   world: Pick<World, "send">,
   target: Pick<ControlTarget, "origin">,
@@ -190,7 +181,6 @@ export async function sendLocally(
   return isStale ? world.send({ ...request, connection: "fresh" }) : answer;
 }
 
-/** Headers that a customer's browser sends when it opens a page. */
 export const BROWSER_HEADERS = {
   "Upgrade-Insecure-Requests": "1",
   "User-Agent":

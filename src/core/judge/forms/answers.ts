@@ -7,7 +7,6 @@ import type { DrillCause } from "../../readiness/drills/webhook-advice.ts";
 import type { Form } from "../../readiness/drills/webhook-case.ts";
 import { DRILL_CASES, FIRST_CASES, testFormOf, type CaseName } from "../../readiness/drills/webhook.ts";
 
-/** The result of one case: the receiver's answer, or why there is none. */
 export type CaseResult = {
   readonly name: CaseName;
   readonly eventId: string;
@@ -24,7 +23,7 @@ export type CaseResult = {
       };
 };
 
-/** The kinds of answers. `limited`: 429. `unsent`: the drill had already stopped. */
+/** `limited`: 429. `unsent`: the drill had already stopped. */
 export type AnswerKind =
   | "taken"
   | "redirected"
@@ -37,28 +36,21 @@ export type AnswerKind =
   | "forbidden"
   | "unsent";
 
-/** The expected answers to requests that the service never sends. */
 export const UNSENT_FORM_ANSWERS: ReadonlySet<Form["expected"]> = new Set(["not 2xx", "any"]);
-/** Statuses of a missing route: not found, method not allowed, gone. */
 const MISSING_ROUTE_STATUSES: ReadonlySet<number> = new Set([404, 405, 410]);
-/** Maximum number of cases that are sent a second time. */
 const MAX_REPEATED_CASES = 8;
 
 export type DrillResults = {
   readonly results: readonly CaseResult[];
-  /** The results of cases that were sent a second time. */
   readonly repeats: readonly CaseResult[];
-  /** The cases that should be sent. */
   readonly caseNames: readonly CaseName[];
   readonly usesRetiredSecret: boolean;
-  /** The mistake in signing that the receiver also makes; undefined if none was found. */
   readonly probedCause: DrillCause | undefined;
 };
 
 /** Valid events that a receiver with the right secret accepts, regardless of how it reads bodies. */
 export const GOOD_CASES: readonly CaseName[] = ["good_event", "duplicate", "good_at_the_end"];
 
-/** Forms in which the correct digits are in another order. */
 export const REORDERED_CASES = [
   "swapped_digits",
   "swapped_bytes",
@@ -75,27 +67,20 @@ export function patternOf({ results, repeats, usesRetiredSecret, probedCause }: 
   return {
     kindOfCase,
     answeredCases,
-    /** Whether `wrong_secret` was signed with a secret that had been active. */
     usesRetiredSecret,
     probedCause,
-    /** The observed fault of a case without an answer. */
     faultOf: (name: CaseName) => {
       const answer = answers.get(name);
       return answer !== undefined && "error" in answer ? answer.fault : undefined;
     },
-    /** Whether each of these cases has this result. */
     areAll: (wantedKind: AnswerKind, names: readonly CaseName[]) =>
       names.every((name) => kindOfCase(name) === wantedKind),
-    /** Whether two cases received the same answer, ignoring ids and numbers. */
     areAlike: (left: CaseName, right: CaseName) =>
       comparableAnswer(answers.get(left)) === comparableAnswer(answers.get(right)),
-    /** The answered cases, except requests that the service never sends. */
     serviceCases: answeredCases.filter((name) => !UNSENT_FORM_ANSWERS.has(DRILL_CASES[name].expected)),
-    /** Whether valid events were answered as if the route did not exist. */
     isRouteMissing: results
       .filter(({ name }) => GOOD_CASES.includes(name))
       .every(({ answer }) => "status" in answer && MISSING_ROUTE_STATUSES.has(answer.status)),
-    /** Whether an accepted case was refused when it was sent again. */
     isInconsistent: repeats.some(
       (result) => kindOf(result) === "refused" && kindOfCase(result.name) === "taken",
     ),
@@ -107,7 +92,6 @@ function kindLookup(results: readonly CaseResult[]): (name: CaseName) => AnswerK
   return (name) => kinds.get(name) ?? "unsent";
 }
 
-/** An answer without its variable parts: ids, times, counts. */
 function comparableAnswer(answer: CaseResult["answer"] | undefined): string | undefined {
   if (answer === undefined || "error" in answer) return answer?.error;
   return `${answer.status} ${answer.body.replace(UUID_PATTERN, "").replace(/\d+/g, "0")}`;
@@ -115,7 +99,7 @@ function comparableAnswer(answer: CaseResult["answer"] | undefined): string | un
 
 const UUID_PATTERN = new RegExp(UUID_SOURCE, "gi");
 
-/** The accepted forged cases to send again: a receiver that verifies only some requests will refuse some of them. */
+/** A receiver that verifies only some requests will refuse some of them. */
 export function forgeriesToRepeat(results: readonly CaseResult[]): readonly CaseName[] {
   const acceptedNames = results.filter(isAccepted).map(({ name }) => name);
   return acceptedNames
@@ -123,7 +107,7 @@ export function forgeriesToRepeat(results: readonly CaseResult[]): readonly Case
     .slice(0, MAX_REPEATED_CASES);
 }
 
-/** Whether probes can show a mistake: a receiver that accepts forgeries would accept any mistake. */
+/** A receiver that accepts forgeries would accept any mistake. */
 export function isWorthProbing(results: readonly CaseResult[]): boolean {
   const kindOfCase = kindLookup(results);
   const goodKind = kindOfCase("good_event");
@@ -146,12 +130,10 @@ export function kindOf({ answer }: CaseResult): AnswerKind {
   return answer.error === "target_forbidden" ? "forbidden" : "lost";
 }
 
-/** Whether a request must not be accepted. */
 function isForged(name: CaseName): boolean {
   return DRILL_CASES[name].expected === "4xx" || DRILL_CASES[name].expected === "not 2xx";
 }
 
-/** Whether a receiver that compares only some digits may accept one signature of the case and refuse the next. */
 function mayPassByChance(name: CaseName): boolean {
   return [...REORDERED_CASES, "many_signatures"].includes(testFormOf(name) ?? name);
 }

@@ -17,7 +17,6 @@ import {
 import { LEAVES, STALE_CASES, type FormsByAnswer, type Needs } from "./leaves.ts";
 import type { DrillStep, StepText, StepValue } from "../../readiness/drill-shapes.ts";
 
-/** A step for each case, and one step for all cases that were not sent. Commands in the causes name the endpoint. */
 export function drillSteps(
   drillResults: DrillResults,
   { endpointId, dialect }: { readonly endpointId: string; readonly dialect: Dialect | undefined },
@@ -29,7 +28,6 @@ export function drillSteps(
   const unexplainedCase = caseNames.find((name) => causes.get(name) === "not_explained");
   const sentenceOf = (code: DrillCause | DrillNote | undefined): StepText | null => {
     if (code === undefined) return null;
-    // One text for all unexplained answers, so that they are shown together.
     if (code === "not_explained")
       return contrastAnswers(
         unexplainedCase === undefined ? undefined : results.get(unexplainedCase),
@@ -62,7 +60,6 @@ export function drillSteps(
   return [...sentSteps, { ...unsentStep, cause: sentenceOf(unsentCause) }];
 }
 
-/** An unexplained answer, next to the first answer of another kind. */
 function contrastAnswers(result: CaseResult | undefined, { results }: DrillResults): StepText {
   const [firstResult] = results;
   const shownResult = result ?? firstResult;
@@ -75,7 +72,6 @@ function contrastAnswers(result: CaseResult | undefined, { results }: DrillResul
   return factOf("not_explained", ...bothResults);
 }
 
-/** The most likely cause of each failed case, from the pattern of all cases; notes if no case failed. */
 export function explainCases(
   drillResults: DrillResults,
   leaves = LEAVES,
@@ -113,7 +109,6 @@ function hasPassed(name: CaseName, pattern: AnswerPattern): boolean {
   return RIGHT_ANSWERS[DRILL_CASES[name].expected].includes(pattern.kindOfCase(name));
 }
 
-/** Whether the path with a trailing slash leads to another route, which answers differently. */
 function isOtherRoute(name: CaseName, { areAlike }: AnswerPattern): boolean {
   return (name === "final_slash" || name === "payment_final_slash") && !areAlike(name, "good_event");
 }
@@ -126,13 +121,12 @@ const RIGHT_ANSWERS: Readonly<Record<Form["expected"], readonly AnswerKind[]>> =
   any: ["taken", "refused", "redirected", "failed", "lost"],
 };
 
-/** Whether the receiver recognises an event before it checks the age, and does not repeat its work. */
 function recognisesBeforeAge(name: CaseName, { areAll }: AnswerPattern): boolean {
   const orderCases = STALE_CASES.map((staleCase): CaseName => `payment_${staleCase}`);
   return orderCases.includes(name) && areAll("refused", STALE_CASES) && areAll("taken", orderCases);
 }
 
-/** Whether the receiver trusts the event id header: it answers a known event with another id like a new event. */
+/** The receiver answers a known event with another id like a new event. */
 function trustsHeaderId({ kindOfCase, areAlike }: AnswerPattern): boolean {
   return (
     kindOfCase("other_event_id") === "taken" &&
@@ -141,10 +135,8 @@ function trustsHeaderId({ kindOfCase, areAlike }: AnswerPattern): boolean {
   );
 }
 
-/** The answers, and the table that explains them. */
 type PatternWithLeaves = AnswerPattern & { readonly leaves: typeof LEAVES };
 
-/** The cause of an answer: the first leaf whose needs are met, else the cause that the form itself shows. */
 function causeOf(name: CaseName, pattern: PatternWithLeaves): DrillCause {
   const kind = pattern.kindOfCase(name);
   const testForm = testFormOf(name);
@@ -163,7 +155,6 @@ function causeOf(name: CaseName, pattern: PatternWithLeaves): DrillCause {
   if (kind === "unreachable") return causeOfUnreachable(name, pattern);
   if (kind === "lost") return causeOfLoss(pattern.faultOf(name));
   if (kind === "unsent") return causeOfStop(pattern);
-  // The form's own cause: a bad form was accepted, or a good form was refused although another good form was accepted.
   return ownCause !== undefined &&
     mayBeRefused === (kind === "taken") &&
     (mayBeRefused || pattern.kindOfCase("good_event") === "taken")
@@ -192,14 +183,13 @@ function areNeedsMet(
   );
 }
 
-/** Why there was no connection: only a refused connection shows that nothing listens at the address. */
+/** Only a refused connection shows that nothing listens at the address. */
 function causeOfUnreachable(name: CaseName, { faultOf, answeredCases }: AnswerPattern): DrillCause {
   const fault = faultOf(name);
   if (fault === "refused") return answeredCases.length > 0 ? "went_away" : "unreachable";
   return fault === "elsewhere" ? "other_loopback" : `connection:${fault ?? "unreachable"}`;
 }
 
-/** Why a connection ended without a valid answer. */
 function causeOfLoss(fault: ReturnType<AnswerPattern["faultOf"]>): DrillCause {
   if (fault === undefined || fault === "elsewhere" || DROPPED_CONNECTIONS.has(fault))
     return "drops_connection";

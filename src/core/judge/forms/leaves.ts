@@ -1,34 +1,26 @@
-// The causes of an unexpected answer, as a table: each leaf names the answers that it needs, and the first leaf whose
-// needs are met is the cause. A new cause: its leaf here, its words in core/readiness/drills/webhook-advice.ts.
+// The first leaf whose needs are met is the cause.
 import type { DrillCause } from "../../readiness/drills/webhook-advice.ts";
 import { CASE_NAMES, DRILL_CASES, type CaseName } from "../../readiness/drills/webhook.ts";
 import { GOOD_CASES, REORDERED_CASES, type AnswerKind, type AnswerPattern } from "./answers.ts";
 
 export type FormsByAnswer = Readonly<Partial<Record<AnswerKind, readonly CaseName[]>>>;
 
-/** The answers that a leaf needs: each of `all`, at least one of `some`, and none of `none`. */
 export type Needs = {
   readonly all?: FormsByAnswer;
   readonly some?: FormsByAnswer;
   readonly none?: FormsByAnswer;
-  /** The answer to every form that the service could send. */
   readonly answerToAll?: AnswerKind;
-  /** Two forms with different answers. */
   readonly differentForms?: readonly [CaseName, CaseName];
   readonly exception?: Needs;
   readonly condition?: (pattern: AnswerPattern) => boolean;
 };
 
-/** `sameAs`: the form with the same answer and the same cause. `forms`: the explained forms (default: all). */
 type Leaf = Needs & {
   readonly forms?: readonly CaseName[];
 } & ({ readonly cause: DrillCause } | { readonly sameAs: CaseName });
 
-/** Forms that every receiver refuses if it compares the signature over the body. */
 const FORGED_CASES: readonly CaseName[] = ["bad_signature", "wrong_secret", "changed_byte"];
-/** Forms that are correctly signed with another time. */
 export const STALE_CASES = ["ten_minutes_old", "hour_old", "ten_minutes_ahead", "hour_ahead"] as const;
-/** Signatures in which only some digits are correct, in their places. */
 const PARTIAL_SIGNATURE_FORMS: readonly CaseName[] = [
   ...(["first_digit", "last_digit", "right_ends", "even_digits", "odd_digits", "swapped_digits"] as const),
 ];
@@ -43,7 +35,6 @@ const MALFORMED_SIGNATURE_FORMS: readonly CaseName[] = [
 const UNSET_SECRET_FORMS: readonly CaseName[] = ["other_store_unset", "no_store_unset"];
 const PRINTED_SECRET_FORMS: readonly CaseName[] = ["live_printed", "other_store_printed", "no_store_printed"];
 const ALL_CASE_NAMES = Object.keys(DRILL_CASES) as readonly CaseName[];
-/** Forms whose signature does not belong to the request that is sent. */
 const MISSIGNED_FORMS = ALL_CASE_NAMES.filter((name) => {
   const { signature, secret, changeBody, reusesSignature } = DRILL_CASES[name];
   return (
@@ -53,11 +44,9 @@ const MISSIGNED_FORMS = ALL_CASE_NAMES.filter((name) => {
 const GUESSED_SECRET_FORMS = CASE_NAMES.filter((name) => typeof DRILL_CASES[name].secret === "function");
 const UNSIGNED_FORMS = CASE_NAMES.filter((name) => name.startsWith("unsigned_"));
 const FIRST_FORMS = new Set(CASE_NAMES.slice(0, CASE_NAMES.indexOf("bad_signature")));
-/** The first form that must be refused, and all forms after it. */
 const LATER_FORMS = ALL_CASE_NAMES.filter((name) => !FIRST_FORMS.has(name));
 const REFUSABLE_FORMS = ALL_CASE_NAMES.filter((name) => DRILL_CASES[name].expected !== "2xx");
 const INVALID_FORMS = ALL_CASE_NAMES.filter((name) => DRILL_CASES[name].expected === "4xx");
-/** Forms of another age that show no other mistake: past and future times. */
 const [OLD_FORMS = [], FUTURE_FORMS = []] = [1, -1].map((sign) =>
   ALL_CASE_NAMES.filter((name) => {
     const { age = 0, cause } = DRILL_CASES[name];
@@ -65,14 +54,11 @@ const [OLD_FORMS = [], FUTURE_FORMS = []] = [1, -1].map((sign) =>
   }),
 );
 
-/** The receiver compares a sum of the digits, which a forged signature may match by chance. */
 const DIGIT_SUM_NEEDS: Needs = {
   all: { taken: [...REORDERED_CASES, "good_event"], refused: ["bad_signature", "first_digit"] },
 };
-/** If both are refused, the form that the receiver accepts shows the signature that the receiver expects. */
 const VALID_AND_FORGED_FORMS: readonly CaseName[] = ["bad_signature", "good_event"];
 
-/** Why valid events are refused while other requests are accepted. */
 const INVERTED_LEAVES: readonly Leaf[] = [
   {
     cause: "inverted_check",
@@ -89,7 +75,6 @@ const INVERTED_LEAVES: readonly Leaf[] = [
   { cause: "clock_off", all: { refused: VALID_AND_FORGED_FORMS }, some: { taken: STALE_CASES } },
 ];
 
-/** The receiver accepts some forged forms with a mistake, and refuses others with the same mistake. */
 const INCONSISTENT_LEAVES: readonly Leaf[] = (
   [
     { condition: ({ isInconsistent }) => isInconsistent },
@@ -130,7 +115,6 @@ const AGE_LEAVES: readonly Leaf[] = [
   { forms: FUTURE_FORMS, cause: "takes_ahead" },
 ];
 
-/** For each form: another accepted form with the same mistake. */
 const SIMILAR_LEAVES: readonly Leaf[] = [
   { forms: ["short_signature"], sameAs: "last_digit" },
   { forms: ["empty_signature"], sameAs: "short_signature" },
@@ -158,7 +142,6 @@ const SIMILAR_LEAVES: readonly Leaf[] = [
   { forms: ["no_headers_form"], sameAs: "no_headers" },
 ];
 
-/** Why a form that must be refused was answered with 2xx. */
 const ACCEPTED_LEAVES: readonly Leaf[] = [
   { cause: "takes_all", answerToAll: "taken" },
   ...INVERTED_LEAVES,
@@ -210,7 +193,6 @@ const IN_PARTS_LEAVES: readonly Leaf[] = [
   { forms: ["unusual_in_parts"], sameAs: "unusual_bytes" },
 ];
 
-/** Why a form that must be accepted was answered with 4xx. */
 const REFUSED_LEAVES: readonly Leaf[] = [
   { cause: "no_route", answerToAll: "refused", condition: ({ isRouteMissing }) => isRouteMissing },
   // Answers whose texts always differ, for example by a random id, prove nothing.
@@ -239,7 +221,6 @@ const REFUSED_LEAVES: readonly Leaf[] = [
   { forms: ["unusual_bytes"], cause: "decoded_body", all: { taken: ["good_event", "spaced_body"] } },
 ];
 
-/** Why a form was answered with 5xx. */
 const FAILED_LEAVES: readonly Leaf[] = [
   { cause: "fails_always", answerToAll: "failed" },
   { forms: ["no_event"], cause: "parses_first", none: { failed: ["bad_signature"] } },

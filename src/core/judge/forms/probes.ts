@@ -7,14 +7,12 @@ import { eventBodyIn, type Dialect } from "../../shape/dialect.ts";
 import type { CauseFinding } from "../../webhook/diagnosis/causes.ts";
 import type { DrillCause } from "../../readiness/drills/webhook-advice.ts";
 
-/** An event signed with one mistake: a receiver that accepts it makes that mistake. */
 type Probe = {
   readonly cause: DrillCause;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 };
 
-/** Each probe is signed with one mistake of receivers, to find the mistake of a receiver that refuses valid events. */
 export function buildProbes(
   event: { readonly id: string; readonly body: string },
   options: {
@@ -66,7 +64,6 @@ function macOf(algorithm: string, key: string | Uint8Array, texts: readonly (str
   return mac.digest();
 }
 
-/** Digests of the correct text with another algorithm, in another notation, or with secret and text swapped. */
 function otherDigests(secret: string, texts: readonly (string | Uint8Array)[]): readonly string[] {
   const rightDigest = macOf("sha256", secret, texts);
   const text = Buffer.concat(texts.map((part) => Buffer.from(part)));
@@ -83,7 +80,6 @@ function otherDigests(secret: string, texts: readonly (string | Uint8Array)[]): 
   ];
 }
 
-/** The variants that prove exactly one cause, each with the cause's code. */
 function withOneFinding<Value>(
   variants: readonly Variant<Value>[],
 ): (readonly [CauseFinding["code"], Value])[] {
@@ -101,7 +97,6 @@ function causeOf(code: CauseFinding["code"]): DrillCause {
   return code.startsWith("body_") ? "parsed_body" : "signs_otherwise";
 }
 
-/** Changes to a body's text that do not parse the body. */
 const TEXT_CHANGES: ReadonlySet<CauseFinding["code"]> = new Set([
   "body_whitespace_added",
   "body_whitespace_removed",

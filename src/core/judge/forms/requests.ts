@@ -15,10 +15,9 @@ import {
 import type { DrillRequest, Mutations } from "../../readiness/drills/webhook-case.ts";
 import { UNSENT_FORM_ANSWERS, type CaseResult } from "./answers.ts";
 
-/** Number of requests without an answer after which no more are sent. */
 const MAX_UNANSWERED_CASES = 3;
 
-/** A `webhook.test` event created for a drill: it reports no real event, and is in no list of events. */
+/** Reports no real event, and is in no list of events. */
 export type DrillEvent = {
   readonly id: string;
   readonly storeId: string;
@@ -27,19 +26,14 @@ export type DrillEvent = {
   readonly sentAt?: number;
 };
 
-/** An event of an order that the drilled receiver has already accepted. */
 export type OrderEvent = Pick<CheckoutEvent, "id" | "body"> & {
   /** Accepted events of other types, about this order and an order of the other kind. */
   readonly otherEvents?: readonly (Pick<CheckoutEvent, "id" | "body"> & { readonly type: string })[];
 };
 
-/** The number of cases that are sent after all others. */
 export const LAST_CASE_COUNT = 2;
 
-/**
- * The names of all cases of a drill; cases of an order come before the last ones. Cases with another id in the
- * header are omitted if the body has no id: they would be other events.
- */
+/** Cases with another id in the header are omitted if the body has no id: they would be other events. */
 export function casesOf({ order, dialect }: DrillSubject): readonly CaseName[] {
   const names = caseNamesFor(order);
   return hasField(dialect, "event_id")
@@ -63,24 +57,19 @@ function caseNamesFor(order: OrderEvent | null): readonly CaseName[] {
 
 type SigningOptions = {
   readonly secret: string;
-  /** A secret that was rotated out; undefined if there is none. */
   readonly retiredSecret: string | undefined;
   /** Real time, in milliseconds: receivers compare it with their own clocks (decision 18). */
   readonly realNow: number;
-  /** The address of the endpoint, which a case may use as a secret. Default: empty. */
   readonly url?: string;
-  /** The names that the store's events use. Default: the sandbox's own. */
   readonly dialect?: Dialect | undefined;
 };
 
 type DrillEvents = {
-  /** A new event, with an id that no other case has. */
   readonly own: DrillEvent;
   readonly first: DrillEvent;
   readonly order: OrderEvent | null;
 };
 
-/** The request of a form, with the id of its event. Throws if there is no such event (`eventOfForm`). */
 export function buildDrillRequest(
   form: Mutations,
   events: DrillEvents,
@@ -110,7 +99,7 @@ export function buildDrillRequest(
   return { eventId, request: { ...request, lines: { [theirName]: texts } } };
 }
 
-/** The signed headers with the sandbox's own names, and the body in the store's dialect. */
+/** The headers have the sandbox's own names; the body is in the store's dialect. */
 function signRequest(
   form: Mutations,
   events: DrillEvents,
@@ -156,7 +145,6 @@ function signRequest(
   };
 }
 
-/** Whether the results show nothing, because the receiver could not be reached at all. */
 export function wasOutOfReach(results: readonly CaseResult[]): boolean {
   return results.every(
     ({ answer }) =>
@@ -164,7 +152,7 @@ export function wasOutOfReach(results: readonly CaseResult[]): boolean {
   );
 }
 
-/** False if the valid event or several forms got no answer. Forms that the service never sends need no answer. */
+/** Forms that the service never sends need no answer. */
 export function shouldContinue(results: readonly CaseResult[]): boolean {
   const silentCases = results.filter(
     ({ name, answer }) =>
@@ -185,7 +173,7 @@ function secretsOf(
   return [secretKind({ url, storeId: own.storeId, eventId, header })].flat();
 }
 
-/** The event of a form. Throws if the form needs an order or an accepted event that is missing. */
+/** Throws if the form needs an order or an accepted event that is missing. */
 export function eventOfForm({ event: eventKind, acceptedType }: Mutations, events: DrillEvents): OrderEvent {
   const { own, first, order } = events;
   if (acceptedType !== undefined) {
@@ -203,7 +191,6 @@ export function eventOfForm({ event: eventKind, acceptedType }: Mutations, event
   return { id: own.id, body: bodyOfType(type, { own, order }) };
 }
 
-/** The type of the event that would report the payment of the event's order. */
 export function paymentType({ body }: OrderEvent): CheckoutEvent["type"] {
   const { type } = JSON.parse(body) as { readonly type: string };
   return type.startsWith("order.") ? "order.succeeded" : "checkout_session.succeeded";
@@ -219,7 +206,6 @@ const EVENT_COURSE: Readonly<Record<Status, readonly [sequence: number, previous
   expired: [2, "created"],
 };
 
-/** An event of another type about the same order, as the service would write it. */
 function bodyOfType(
   type: CheckoutEvent["type"],
   { own, order }: { readonly own: DrillEvent; readonly order: OrderEvent },

@@ -1,5 +1,3 @@
-// The histories of a shop's create: faults of its requests, a kill, similar orders, a second purchase. How they
-// are judged: core/judge/client.ts.
 import { faultAt, type ScheduledFault } from "../schedule.ts";
 import { MAX_TIMES, type OrderName, type Step } from "../step.ts";
 import {
@@ -22,12 +20,10 @@ import {
   TELL_CREATED,
 } from "./steps.ts";
 
-/** A create that the customer makes again until its answer has arrived. */
 function retriedCreate(order: OrderName): Step {
   return { act: "create", of: order, expects: "answer" };
 }
 
-/** A fault at a create of the purchase, counted from 1. */
 function atCreate(ordinal: number, action: ScheduledFault["action"]): ScheduledFault {
   return faultAt({ method: "POST", nth: ordinal }, action);
 }

@@ -1,4 +1,3 @@
-// The histories of events, of neighbour orders, and of second attempts.
 import type { Words } from "../../language.ts";
 import type { NeighbourKind } from "../neighbours.ts";
 import { ORDER_NAMES, type OrderName, type OtherTerms, type Step } from "../step.ts";
@@ -50,7 +49,6 @@ function endedAttempt(outcome: UnpaidEnd) {
 
 const AWAIT_QUESTION = { act: "await", of: "a", kind: "question" } as const;
 
-/** Another system creates checkouts of two cancelled orders on other terms, one of each kind, and both are paid. */
 function otherTermsRow(title: Words, ownTerms: OtherTerms, otherOrderTerms = ownTerms): Row {
   const onOtherTerms = (of: OrderName, kind: Kind, terms: OtherTerms): readonly Step[] =>
     on(of, CANCELLED_ORDER, { act: "create_elsewhere", of, terms, kind }, PAYMENT);
@@ -62,16 +60,13 @@ function otherTermsRow(title: Words, ownTerms: OtherTerms, otherOrderTerms = own
   };
 }
 
-/** Checkouts of another system, one for each unpaid end. Their events have every type except a payment. */
 function endsElsewhere(kind: Kind, order: OrderName, ...laterSteps: readonly OrderStep[]): readonly Step[] {
   return UNPAID_ENDS.flatMap((outcome) => on(order, createElsewhere(kind), end(outcome), laterSteps));
 }
 
 const ALL_ENDS = KINDS.flatMap((kind) => endsElsewhere(kind, "a"));
-/** Delivers the events of each end, which must change nothing. */
 const ALL_ENDS_WITH_EVENTS = KINDS.flatMap((kind) => [endsElsewhere(kind, "a", TELL), LOOK].flat());
 
-/** Orders of another system: one for each unpaid end, and a paid order. */
 function ordersElsewhere(kind: Kind, order: OrderName): readonly Step[] {
   return [...endsElsewhere(kind, order, TELL), ...paymentElsewhere(kind, order)];
 }
@@ -84,7 +79,6 @@ function createElsewhere(kind: Kind): OrderStep {
   return { act: "create_elsewhere", of: "a", terms: "same", kind, templateOrder: "a" };
 }
 
-/** Orders of another system are paid, which must not change order a. */
 function lookAlikeRow(neighbourKind: NeighbourKind, title: Words): Row {
   return {
     title,
@@ -95,7 +89,6 @@ function lookAlikeRow(neighbourKind: NeighbourKind, title: Words): Row {
   };
 }
 
-/** The payment event of each order arrives while the API gives one of these answers. */
 function answersRow(faults: readonly ApiFault[], title: Words): Row {
   const answerSteps = faults.flatMap((fault, index) => {
     const order = ORDER_NAMES[index] ?? "a";
@@ -109,7 +102,6 @@ function answersRow(faults: readonly ApiFault[], title: Words): Row {
   };
 }
 
-/** Order a is paid, which must not change order b; then order b ends, which must not change order a. */
 function twinRow(neighbourKind: NeighbourKind, outcome: UnpaidEnd | "succeeded", title: Words): Row {
   return {
     title,
@@ -124,7 +116,6 @@ function twinRow(neighbourKind: NeighbourKind, outcome: UnpaidEnd | "succeeded",
 const HARMLESS_EVENTS = {
   forged: [tellAs("forged", "created")],
   unknown: [tellAs("unknown_type")],
-  /** Payments with the order_id of the judged order, whose own checkout is open or paid. */
   onOtherTerms: (["less", "more", "other_currency", "like_currency"] as const).map((terms) =>
     tellAs(terms, "created"),
   ),

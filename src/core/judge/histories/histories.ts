@@ -1,5 +1,3 @@
-// The histories of the launch checklist, as data. Their steps: core/judge/step.ts; how they are judged:
-// core/judge/judge.ts. A step of a drill has the name of its history.
 import type { Words } from "../../language.ts";
 import { MISSING_FIELDS, missingStepName } from "../../readiness/drills/judge-sentences.ts";
 import { WEBHOOK_STEP_TITLES } from "../../readiness/drills/webhook.ts";
@@ -17,7 +15,6 @@ const LISTED_HISTORIES = new Map<string, History>(
   ),
 );
 
-/** The first history, before all others: a purchase as a customer makes it, with the service's own deliveries. */
 export const PLAIN_PURCHASE = "plain_purchase";
 
 const PLAIN_HISTORY: History = {
@@ -26,10 +23,7 @@ const PLAIN_HISTORY: History = {
   steps: [],
 };
 
-/**
- * Histories that break most shops start first, even histories that run alone, so that a mistake shows early. The last
- * history of the list waits longest for the shop, while other histories run.
- */
+/** Histories that break most shops start first, so that a mistake shows early. */
 const FIRST_HISTORIES = [
   "answer_lost",
   "restart_at_event",
@@ -48,14 +42,13 @@ const FIRST_HISTORIES = [
   "webhook_after_question",
 ];
 
-/** The history of a name, which may be a combination of places. The steps of the plain purchase: client/judge/plain.ts. */
 export function findHistory(name: string): History | undefined {
   if (name === PLAIN_PURCHASE) return PLAIN_HISTORY;
   const places = placesIn(name);
   return LISTED_HISTORIES.get(name) ?? (places && historyOfPlaces(places));
 }
 
-/** As `findHistory`, for the name of a history that was found before. */
+/** Throws if there is no history of this name. */
 export function historyOf(name: string): History {
   const history = findHistory(name);
   if (history === undefined) throw new Error(`there is no history ${name}`);
@@ -66,7 +59,7 @@ const MISSING_STEP_TITLES = new Map<string, Words>(
   Object.entries(MISSING_FIELDS).map(([field, { title }]) => [missingStepName(field), title]),
 );
 
-/** The title of a recorded step: a form of webhooks, a history, a missing field; its name if an older version recorded it. */
+/** Returns the name if an older version recorded the step. */
 export function stepTitle(kind: DrillKind, name: string): Words {
   const title =
     kind === "webhook"
@@ -75,10 +68,7 @@ export function stepTitle(kind: DrillKind, name: string): Words {
   return title ?? [name, name];
 }
 
-/**
- * The names of all histories, in the order in which they start: histories that wait for others soon, and an outage last,
- * because a shop may protect itself after it.
- */
+/** Histories that wait for others start soon, and an outage is last, because a shop may protect itself after it. */
 export function namesInOrder(combinations: readonly string[]): readonly string[] {
   const names = [
     ...[EVENT_HISTORIES, PLACES, RETURN_HISTORIES].flatMap((histories) => Object.keys(histories)),
@@ -90,5 +80,4 @@ export function namesInOrder(combinations: readonly string[]): readonly string[]
   return [...new Set([...FIRST_HISTORIES, ...names.filter(isLasting), ...names])];
 }
 
-/** The names of the histories with at most one place. */
 export const HISTORY_NAMES = namesInOrder([]);

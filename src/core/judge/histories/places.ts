@@ -1,5 +1,4 @@
-// The places of a payment, and the histories that combine them: at most one place of each kind, in the life of one
-// order. The name of a combination lists its places: second_failed.payment_first.
+// A combination has at most one place of each kind; its name lists its places: second_failed.payment_first.
 import type { Words } from "../../language.ts";
 import type { History, ReturnForm, Step } from "../step.ts";
 import {
@@ -34,7 +33,6 @@ import {
 type Place = Pick<History, "title" | "needs" | "causes" | "isLong"> & {
   readonly kind: keyof typeof NO_PLACES;
   readonly part?: History["part"];
-  /** What the place puts in the life of the order: see `stepsOf`. */
   readonly start?: readonly OrderStep[];
   readonly api?: Step;
   readonly payment?: (events: readonly Step[]) => readonly Step[];
@@ -42,7 +40,7 @@ type Place = Pick<History, "title" | "needs" | "causes" | "isLong"> & {
   readonly after?: readonly Step[];
 };
 
-/** The kinds, in the order of names. If several places of a history explain a broken rule, the last kind's cause counts. */
+/** If several places of a history explain a broken rule, the last kind's cause counts. */
 const NO_PLACES = { api: [], events: [], attempt: [], moment: [], later: [] };
 
 const UNPAID_ENDS = ["failed", "cancelled", "expired"] as const;
@@ -61,7 +59,7 @@ const SECOND_ATTEMPT = {
   after: [TELL_FIRST, LOOK],
 } as const;
 
-/** An attempt after others that ended unpaid. Events of the first arrive again before and after the payment. */
+/** Events of the first attempt arrive again before and after the payment. */
 function laterAttempt(title: Words, ...outcomes: readonly UnpaidEnd[]): Place {
   const start = [...outcomes.flatMap(endedAttempt), CREATE, TELL_CREATED, TELL_FIRST];
   return { ...SECOND_ATTEMPT, title, start };
@@ -89,7 +87,7 @@ function withinReturn(share: number, title: Words, form: ReturnForm = {}): Place
   };
 }
 
-/** Steps more than 30 s after the payment, when a shop may have handled the order further. */
+/** After 30 s, a shop may have handled the order further. */
 function later(title: Words, steps: readonly OrderStep[], other: Partial<Place>): Place {
   return { kind: "later", title, isLong: true, after: [waitForOthers(31_000), ...steps], ...other };
 }
@@ -234,7 +232,6 @@ export const PLACES = {
 } as const satisfies Readonly<Record<string, Place>>;
 
 type PlaceName = keyof typeof PLACES;
-/** The places of a combination, each of another kind. */
 type Combination = readonly PlaceName[];
 
 export function combinationName(places: Combination): string {
@@ -243,7 +240,7 @@ export function combinationName(places: Combination): string {
 
 const SEPARATOR = ".";
 
-/** The places that a name lists; undefined if it lists an unknown place, or two of one kind. */
+/** Undefined if the name lists an unknown place, or two of one kind. */
 export function placesIn(name: string): Combination | undefined {
   const places = name.split(SEPARATOR);
   if (!places.every(isPlace)) return undefined;
@@ -270,7 +267,6 @@ export function historyOfPlaces(names: Combination): History {
   };
 }
 
-/** The life of an order: its attempts, its payment while the API is in some state, all events again, and what follows. */
 function stepsOf({
   attempt,
   moment,
@@ -291,7 +287,7 @@ function stepsOf({
   ].flat();
 }
 
-/** Places of four kinds, five of each kind with `undefined` for none. */
+/** Five places of each of four kinds; `undefined`: no place. */
 const PAIRED = {
   attempt: [undefined, "second_failed", "second_early", "third_attempt", "third_early"],
   moment: [undefined, "return_half", "return_same_moment", "return_closed", "bought_during_payment"],
@@ -299,13 +295,11 @@ const PAIRED = {
   api: [undefined, "webhook_slow_api", "webhook_slower_api", "webhook_without_api", "webhook_cut_answer"],
 } as const satisfies Readonly<Partial<Record<Place["kind"], readonly (PlaceName | undefined)[]>>>;
 
-/** Attempts after which each later place is tried. */
 const EARLIER_ATTEMPTS = ["second_failed", "third_early"] as const;
 
 /**
- * Combinations that contain every pair of `PAIRED`, and each later place after other attempts. Pairs: with five places
- * of a kind, a prime number, the rows of an orthogonal array contain each pair of two columns exactly once. Places that
- * the shop does not have are left out.
+ * With five places of a kind, a prime number, the rows of an orthogonal array contain each pair of two columns exactly
+ * once. Places that the shop does not have are left out.
  */
 export function pairedCombinations(hasPlace: (place: PlaceName) => boolean): readonly Combination[] {
   const { attempt, moment, events, api } = PAIRED;

@@ -1,4 +1,3 @@
-// The histories of a customer who returns.
 import type { Words } from "../../language.ts";
 import type { Step } from "../step.ts";
 import {
@@ -34,13 +33,11 @@ import {
 export const PAID_QUERY = "&status=succeeded&paid=true&redirect_status=succeeded&trade_status=TRADE_SUCCESS";
 const SECOND_PAID_QUERY = "&status=paid&payment_status=paid&success=true&result=success&result_code=SUCCESS";
 const THIRD_PAID_QUERY = "&status=success&state=completed&success=1&paid=1";
-/** Queries that report an end without a payment. */
 const CANCELLED_QUERY = "&status=cancelled&canceled=true&cancel=1&result=cancel&paid=false";
 const FAILED_QUERY = "&status=failed&success=false&redirect_status=failed&error=payment_declined";
 /** What closes an order_id within an SQL text, and comments out the text after it. */
 const SQL_ENDS = ["' -- ", '" -- '];
 
-/** The payment event and two returns reach the shop, each after its own delay in milliseconds. */
 function sameMomentRow(webhookMs: number, returnMs: number): Row {
   const visit = { visit: "a", afterMs: returnMs } as const;
   return {
@@ -62,7 +59,6 @@ const RETURN_LOSS_CAUSES = {
   final_stays: "lost_by_return",
 } as const;
 const VISIT_WITH_OTHER_SESSION = visitAs({ session: "b" });
-/** A visit in a tab of the first attempt. */
 const VISIT_WITH_FIRST_SESSION = visitAs({ session: "first" });
 const CHEAPER_CHECKOUT: Step = { act: "create_elsewhere", of: "a", terms: "less" };
 const MIXED_SESSION_CAUSES = causedBy("mixes_orders", "never_unpaid", "booked_when_paid", "booked_once");

@@ -14,19 +14,14 @@ import {
 } from "../step.ts";
 
 export type OrderStep = Extract<Step, { of: OrderName }>;
-/** Steps about an order, one by one or as lists such as `PAYMENT`. */
 type OrderSteps = readonly (OrderStep | readonly OrderStep[])[];
-/** A history without the fields that it shares with others. */
 export type Row = Omit<History, "part" | "steps"> & {
   readonly steps: readonly (Step | readonly Step[])[];
 };
 
 export const CREATE: OrderStep = { act: "create", of: "a" };
-/** The customer buys again before the shop has learned of the end by an event. */
 export const CREATE_EARLY: OrderStep = { act: "create", of: "a", isEarly: true };
-/** The customer buys once more, which may fail. */
 export const BUY_AGAIN: OrderStep = { act: "create", of: "a", expects: "nothing" };
-/** The event of the creation, which a service delivers long before a payment. */
 export const TELL_CREATED = tellOnly("created");
 export const PAY = end("succeeded");
 export const CANCEL = end("cancelled");
@@ -38,7 +33,6 @@ export const VISIT = visitAs({});
 export const NEW_ORDER = [CREATE, TELL_CREATED];
 export const CANCELLED_ORDER = [CREATE, CANCEL, TELL];
 export const PAYMENT = [PAY, TELL, LOOK];
-/** All events once more must change nothing. */
 export const EVENTS_AGAIN = [LOOK, TELL, LOOK];
 
 export function end(outcome: Extract<Step, { act: "pay" }>["outcome"]): OrderStep {
@@ -49,7 +43,6 @@ export function tellOnly(...statuses: readonly Status[]): OrderStep {
   return { act: "tell", of: "a", statuses };
 }
 
-/** Delivers altered events (default: of all statuses). */
 export function tellAs(
   alteration: NonNullable<Extract<Step, { act: "tell" }>["alteration"]>,
   ...statuses: readonly Status[]
@@ -57,12 +50,10 @@ export function tellAs(
   return { act: "tell", of: "a", alteration, ...(statuses.length > 0 && { statuses }) };
 }
 
-/** Delivers the payment of another order, with an event_id that resembles the event_id of order a's payment. */
 export function tellWithSimilarId(order: OrderName, sameIdPart: SamePart): Step {
   return { act: "tell", of: order, statuses: ["succeeded"], sameIdPart };
 }
 
-/** Delivers the events of other checkouts of the order. */
 export function tellFrom(from: NonNullable<Extract<Step, { act: "tell" }>["from"]>): OrderStep {
   return { act: "tell", of: "a", from };
 }
@@ -71,7 +62,6 @@ export function visitAs(form: ReturnForm): OrderStep {
   return { act: "visit", of: "a", form };
 }
 
-/** Waits until the other histories have ended, and at least `minMs`. */
 export function waitForOthers(minMs: number): Step {
   return { act: "wait_for_others", minMs };
 }
@@ -84,7 +74,6 @@ export function on(order: OrderName, ...steps: OrderSteps): readonly Step[] {
   return steps.flat().map((step) => Object.assign({}, step, { of: order }));
 }
 
-/** Steps that must change nothing, for an unpaid order, and for another order before and after its payment. */
 export function unchangedBy(...steps: readonly OrderStep[]): readonly Step[] {
   return [NEW_ORDER, steps, LOOK, on("b", NEW_ORDER, steps, PAYMENT, steps, LOOK)].flat();
 }
@@ -93,25 +82,22 @@ export function atOnce(...acts: readonly ConcurrentStep[]): Step {
   return { act: "at_once", acts };
 }
 
-/** Steps that begin at the same moment as the others. */
 export function startNow(...steps: readonly Step[]): ConcurrentStep {
   return { steps, share: 0, during: "event" };
 }
 
-/** The same steps for each of three orders, one after another. */
 export function onEach(...steps: OrderSteps): readonly Step[] {
   return (["a", "b", "c"] as const).flatMap((order) => on(order, ...steps));
 }
 
 export type ApiFault = Pick<ScheduledFault, "action" | "status" | "latencyMs">;
 
-/** From this step on, the API answers each question about these orders in this way. */
 export function apiAnswers(fault: ApiFault, order: OrderName | "all" = "a"): Step {
   const match = { method: "GET", path: "/v1/checkout-sessions/*" } as const;
   return { act: "faults", of: order, faults: [{ ...fault, match, times: MAX_TIMES }] };
 }
 
-/** Answers that refuse a question; like the failures below, they prove nothing about the order. */
+/** These answers prove nothing about the order. */
 export const API_REFUSALS = [
   { action: "status", status: 401 },
   { action: "status", status: 403 },
@@ -123,9 +109,7 @@ export const API_FAILURES = [
   { action: "truncate" },
 ] as const;
 export const API_PROBLEMS = [...API_REFUSALS, ...API_FAILURES];
-/** Delay of each answer of the slow API, in milliseconds. */
 export const SLOW_API_MS = 300;
-/** The state of the API, from this step on. */
 export const API = {
   busy: apiAnswers({ action: "status", status: 503 }),
   busyForAll: apiAnswers({ action: "status", status: 503 }, "all"),
@@ -134,12 +118,10 @@ export const API = {
   up: { act: "faults", of: "a", faults: [] },
 } as const satisfies Readonly<Record<string, Step>>;
 
-/** The same cause for each of these rules. */
 export function causedBy(cause: Cause, ...rules: readonly JudgedInvariant[]): NonNullable<History["causes"]> {
   return Object.fromEntries(rules.map((rule) => [rule, cause]));
 }
 
-/** The cause, for each rule that a second attempt after an unpaid end can break. */
 export const SECOND_ATTEMPT_CAUSES = causedBy(
   "second_attempt",
   "booked_when_paid",

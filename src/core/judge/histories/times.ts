@@ -1,4 +1,3 @@
-// The histories of time: restarts, a customer who pays late, an API that is down for a while.
 import type { Words } from "../../language.ts";
 import {
   API,
@@ -37,7 +36,6 @@ const LONG_DEFAULTS = { part: "duplicates" } as const;
 const RESTART_DEFAULTS = { part: "duplicates", needs: ["restart"], isAlone: true } as const;
 const OUTAGE_DEFAULTS = { part: "duplicates", needs: ["create"], isAlone: true } as const;
 
-/** The moments of a restart, after the create. */
 const MOMENTS = {
   at_event: {
     title: ["60 ms after the payment event", "收到支付事件 60 毫秒后"],
@@ -79,7 +77,6 @@ const MOMENTS = {
   },
 } as const satisfies Readonly<Record<string, Row>>;
 
-/** A restart at each moment: by a kill, or by an orderly stop. */
 function restartRows<Name extends "restart" | "stop">(
   name: Name,
   [english, chinese]: Words,
