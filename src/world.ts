@@ -56,7 +56,7 @@ export type OutboundRequest = {
   readonly oversize?: "refused" | "cut";
   /** The only addresses to connect to, in order. Default: the host's name is looked up. */
   readonly addresses?: readonly string[] | undefined;
-  /** With its user name and password. Default: none, even if the environment names one (decision 80). */
+  /** The address may contain user name and password. Default: none, even if the environment names one (decision 80). */
   readonly proxy?: string | undefined;
   /**
    * `kept`: over a kept connection to the same addresses, if there is one. The connection is kept afterwards
@@ -274,9 +274,7 @@ export type World = {
 
   /** Whole milliseconds since the epoch. */
   readonly now: () => number;
-  /**
-   * The time of `Date`, which a test suite may have replaced, for receivers in this process. Default: `now`.
-   */
+  /** The time of `Date`, which a test suite may have replaced, for receivers in this process. Default: `now`. */
   readonly receiverTime?: () => number;
   /** Milliseconds since an arbitrary point; never goes back. */
   readonly monotonic: () => number;
@@ -322,14 +320,9 @@ export type World = {
    */
   readonly startDetached: (options: { readonly logFile: string }) => DetachedProcess;
   readonly starter: Starter | undefined;
-  /**
-   * Sends SIGTERM. `no_signals`: nothing was done, because processes of this system cannot handle signals.
-   */
+  /** Sends SIGTERM. `no_signals`: nothing was done, because processes of this system cannot handle signals. */
   readonly terminate: (pid: number) => "sent" | "gone" | "not_permitted" | "no_signals";
-  /**
-   * Uses our stdin, stdout and stderr. A signal that the terminal has sent to both processes is not passed
-   * on.
-   */
+  /** Uses our stdin, stdout and stderr. A signal that the terminal has sent to both processes is not passed on. */
   readonly runProgram: (call: ProgramCall) => Promise<ProgramResult>;
   readonly portOwner: (port: number) => string | undefined;
 
@@ -337,10 +330,7 @@ export type World = {
   readonly lockFile?: (path: string) => Promise<FileLock>;
   /** True even for a process that cannot be seen from here. */
   readonly isFileLocked?: (path: string) => Promise<boolean>;
-  /**
-   * Calls the function once, within seconds after a file was deleted or replaced. Default: files are not
-   * watched.
-   */
+  /** Calls the function once, within seconds after a file was deleted or replaced. Default: files are not watched. */
   readonly onFileLost?: (path: string, onLost: () => void) => () => void;
   readonly hostName?: () => string;
   /** An opaque text; undefined if there is no such process. */

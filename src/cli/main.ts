@@ -8,7 +8,6 @@ import { wordsBeforeSeparator } from "./option-rules.ts";
 import type { TypedLine } from "./program.ts";
 import { EXIT, storageProblem, type Problem } from "./problem.ts";
 
-/** Returns the exit code. Prints every error that the command did not catch. Tests pass another `version`. */
 export async function main(world: World, version = VERSION): Promise<number> {
   const { argv, stdout } = world;
   // Scripts often read the version: it is printed before the commands are loaded.

@@ -312,9 +312,7 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
   return program;
 }
 
-/**
- * Common options go after the words of the command. `help` before or between these words becomes `--help`.
- */
+/** Common options go after the words of the command. `help` before or between these words becomes `--help`. */
 function arrangeArguments(program: Command, argv: readonly string[]): readonly string[] {
   const [words, commonWords]: [string[], string[]] = [[], []];
   let group = program;

@@ -54,7 +54,6 @@ export function tableOf<Item>(
   );
 }
 
-/** Returns one text for the header and one for each row; a row with wrapped cells has several lines. */
 export async function tableRows(
   header: Row,
   rows: readonly Cells[],
@@ -162,10 +161,7 @@ function breakWord(word: string, width: number, widthOf: WidthOf): readonly stri
   return pieces;
 }
 
-/**
- * Columns in `cut` get narrower first, then the widest of the columns outside `keep`, and columns in `keep`
- * last.
- */
+/** Columns in `cut` get narrower first, then the widest of the columns outside `keep`, and columns in `keep` last. */
 function fitWidths(
   tableWidth: number,
   widths: readonly number[],

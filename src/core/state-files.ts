@@ -17,9 +17,7 @@ const oldCredentialsSchema = () =>
     z.transform(({ store_id: id, api_key }) => ({ stores: { [id]: { name: "Sandbox Store", api_key } } })),
   );
 
-/**
- * A copy of each key, because the sandbox shows a key once (decisions 54, 85). The first store comes first.
- */
+/** A copy of each key, because the sandbox shows a key once (decisions 54, 85). The first store comes first. */
 export type Credentials = z.infer<ReturnType<typeof credentialsSchema>>;
 
 export function storeIdOfKey({ stores }: Credentials, apiKey: string): string | undefined {

@@ -26,9 +26,7 @@ const CREDENTIALS_IN_TEXT = /(:[/\\]{1,2})[^\s/\\?#"]*@/g;
 const CREDENTIALS_IN_VALUE = /(:[/\\]{1,2})[^/\\?#]*@/g;
 const MAX_LITERAL_CODE_POINTS = 60;
 
-/**
- * Control, bidi and invisible characters appear as `\u{…}`, so that the text is safe in a terminal or a log.
- */
+/** Control, bidi and invisible characters appear as `\u{…}`, so that the text is safe in a terminal or a log. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE_CHARACTERS, escapeCodePoint);
 }

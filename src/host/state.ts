@@ -61,9 +61,7 @@ export async function openFirstStore(
   return accept({ apiKey, folderHold });
 }
 
-/**
- * The first store is copied into `sandbox.db` itself, so that it does not depend on the log (decision 54).
- */
+/** The first store is copied into `sandbox.db` itself, so that it does not depend on the log (decision 54). */
 async function checkpointFirstStore(
   world: GuestWorld,
   heldFolder: HeldFolder,

@@ -12,9 +12,7 @@ import { hostedHosts } from "./sandbox.ts";
 
 const CHECKED_HEADERS = ["host", "expect", "origin", "authorization", "sec-fetch-site"] as const;
 
-/**
- * A page of another site can send any number of requests, so they are refused before they reach an object.
- */
+/** A page of another site can send any number of requests, so they are refused before they reach an object. */
 export function createAdmissionCheck(env: HostedEnv): (request: Request, url: URL) => boolean {
   const { SETTINGS, CONTROL_TOKEN: controlToken, ADMIN_TOKEN: adminToken } = env;
   const hosts = hostsOf(hostedHosts(SETTINGS));

@@ -22,7 +22,6 @@ export function createObjectAlarm(
       // Not awaited: the runtime writes the alarm together with the rows.
       if (alarmAt > now() + ALARM_DELAY_MS || alarmAt <= now()) void arm(now() + ALARM_DELAY_MS);
     },
-    /** Sets the alarm for the next due work; deletes it if there is none. */
     settle: async (store: Store): Promise<void> => {
       const dueAt = nextDueAt(store);
       alarmAt = Number.POSITIVE_INFINITY;

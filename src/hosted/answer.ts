@@ -14,10 +14,7 @@ const OPTIONS = {
   awaitTimeout: (signal: AbortSignal) => sleep(SERVER_LIMITS.requestTimeoutMs, signal),
 };
 
-/**
- * A Worker cannot close a connection without an answer, so a dropped answer becomes an answer with a
- * truncated body.
- */
+/** A Worker cannot close a connection without an answer, so a dropped answer becomes a truncated body. */
 export async function toWorkerResponse(
   { service }: Pick<Sandbox, "service">,
   request: Request,

@@ -24,9 +24,8 @@ export type ObjectCalls = {
 
 export type StoreCalls = ObjectCalls & {
   /**
-   * Undefined if the object already has another store, so that another mark must be drawn. A given store is
-   * returned if a killed start has created it, and refused with `state_conflict` if its object has another
-   * store.
+   * Undefined if the object already has another store, so that another mark must be drawn. A given store is returned if
+   * a killed start has created it, and refused with `state_conflict` if its object has another store.
    */
   create(input: StoreInput): Promise<Outcome<NewStore> | undefined>;
   describe(): Promise<Outcome<SandboxDescription>>;

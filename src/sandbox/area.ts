@@ -36,10 +36,6 @@ export type Area<Context, Caller = void> = {
     refusal: Refusal,
   ) => Answer;
   readonly fail: (request: HttpRequest, requestId: string, refusal: Refusal) => Answer;
-  /**
-   * Calls `answer` with the address in the table, and returns the answer with public addresses. Answers
-   * requests to all other addresses itself.
-   */
   readonly translate?: (
     context: Context,
     request: HttpRequest,

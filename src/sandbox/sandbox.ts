@@ -76,7 +76,6 @@ export type Sandbox = {
   readonly fail: (request: HttpRequest, error: unknown) => Promise<Answer>;
   readonly start: () => Promise<void>;
   readonly markAnnounced: () => void;
-  /** Starts no more work; waits for running deliveries, at most `graceMs`. */
   readonly stop: (graceMs: number) => Promise<void>;
 };
 

@@ -12,9 +12,7 @@ type StoreContext = Pick<ServiceContext, "store"> & { readonly world: Pick<Servi
 export type CheckoutRef = { readonly storeId: string | null; readonly checkoutId: string };
 export type EndpointRef = { readonly storeId: string; readonly endpointId: string };
 
-/**
- * Uses one transaction with one `now`, the store's time. Refuses with `not_found`, also during an erasure.
- */
+/** Uses one transaction with one `now`, the store's time. Refuses with `not_found`, also during an erasure. */
 export function withStore<Value>(
   context: StoreContext,
   storeId: string,

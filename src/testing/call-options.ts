@@ -89,9 +89,7 @@ export function checkFilter(
     checkType(call, filter.type, types);
 }
 
-/**
- * Throws a CheckoutError for a text that is neither an id nor an event type, which no item would ever match.
- */
+/** Throws a CheckoutError for a text that is neither an id nor an event type, which no item would ever match. */
 export function checkMatchText(text: string, { types }: FilterSubject): void {
   if (types !== undefined && !isUuid(text)) checkType("waitFor", text, types);
 }

@@ -69,8 +69,7 @@ export async function startInProcess(
       await endPromise;
     },
     /**
-     * Resolves when the sandbox has closed, even by itself; never rejects: `close` rejects with an error of
-     * the end.
+     * Resolves when the sandbox has closed, even by itself. Never rejects: `close` rejects with an error of the end.
      */
     endPromise: endPromise.then(
       () => undefined,

@@ -1,5 +1,4 @@
-// With a seed, ids are the same in each run, because each is drawn from a named stream:
-// `world.uuid(storeId)`.
+// With a seed, ids are the same in each run, because each is drawn from a named stream: `world.uuid(storeId)`.
 import { createHash } from "node:crypto";
 
 const BLOCK_BYTES = 32;
@@ -7,10 +6,9 @@ const TIME_BYTES = 6;
 const UUID_BYTES = 16;
 
 /**
- * The same seed gives the same values on every platform (decision 98). Each is a hash of the seed, its kind,
- * its stream and its number in that stream, so streams do not affect each other. The ids of a stream sort in
- * the order in which they were drawn, until `renew`: the time in each is one millisecond after the previous
- * one, from `startMs` on.
+ * The same seed gives the same values on every platform (decision 98). Each is a hash of the seed, its kind, its stream
+ * and its number in that stream, so streams do not affect each other. The ids of a stream sort in the order in which
+ * they were drawn, until `renew`: the time in each is one millisecond after the previous one, from `startMs` on.
  */
 export function createSeededSource(seed: string, startMs: number) {
   const counts = new Map<string, number>();

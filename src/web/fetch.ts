@@ -16,9 +16,8 @@ type FetchOptions = {
 };
 
 /**
- * The Host comes from the headers, otherwise from the address. Like `fetch`, throws a TypeError if the
- * service drops the connection, and the abort reason as soon as the signal of `original` is aborted, even
- * while the body is read.
+ * The Host comes from the headers, otherwise from the address. Like `fetch`, throws a TypeError if the service drops
+ * the connection, and the abort reason as soon as the signal of `original` is aborted, even while the body is read.
  */
 export async function answerFetch(
   service: Service,
@@ -49,7 +48,6 @@ async function responseTo(
   const target = pathname + search;
   original.signal.throwIfAborted();
   const body = await readBody(request, { maxBytes: bodyLimit(target, limits), awaitTimeout });
-  // A request that was aborted before its end is dropped.
   original.signal.throwIfAborted();
   const rawHeaders = [...(request.headers.has("host") ? [] : ["host", host]), ...[...request.headers].flat()];
   const answer = body.ok

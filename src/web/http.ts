@@ -20,9 +20,7 @@ export function readForwardedHosts(request: Pick<HttpRequest, "rawHeaders">): st
   return [...names, ...hosts].map((name) => name.trim().toLowerCase());
 }
 
-/**
- * One pair of `Forwarded`. Its value is a quoted string, or a token that may contain the colon before a port.
- */
+/** One pair of `Forwarded`. Its value is a quoted string, or a token that may contain the colon before a port. */
 const FORWARDED_PAIR =
   /[ \t]*(?:([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s",;]*)))?[ \t]*(?:[,;]|$)/y;
 
@@ -47,10 +45,7 @@ export function splitTarget(target: string): { readonly path: string; readonly q
 
 const ABSOLUTE_FORM = /^http:\/\/([^/?#]+)(.*)$/is;
 
-/**
- * An absolute target becomes a path, and its host the Host (RFC 9112, 3.2.2). Adds no Host, and keeps a
- * duplicate.
- */
+/** An absolute target becomes a path, and its host the Host (RFC 9112, 3.2.2). Adds no Host, and keeps a duplicate. */
 export function toOriginForm(request: HttpRequest): HttpRequest {
   if (request.target.startsWith("/")) return request;
   const [, host, tail = ""] = ABSOLUTE_FORM.exec(request.target) ?? [];

@@ -16,10 +16,7 @@ type RouteMatch<Row> = { readonly route: Row; readonly params: Readonly<Record<s
 /** Refuses with `not_found`, or with `method_not_allowed` and the allowed methods. */
 export type Router<Row> = (method: string, path: string) => Outcome<RouteMatch<Row>>;
 
-/**
- * `segments`: regular expressions for restricted segments. `owner`: the name in the refusal of an unknown
- * path.
- */
+/** `segments`: regular expressions for restricted segments. `owner`: the name in the refusal of an unknown path. */
 export function createRouter<Row extends Route>(
   routes: readonly Row[],
   { owner, segments = {} }: { readonly owner: Words; readonly segments?: Readonly<Record<string, string>> },

@@ -60,7 +60,6 @@ async function findCompletions(
       mayBeFile: false,
     };
   }
-  // Completes the value in `--option=value`, and the last value of a list with commas.
   const [, flag = "", text = prefix] = /^(--[^=]+=)(.*)$/s.exec(prefix) ?? [];
   const head = place.isList ? text.slice(0, text.lastIndexOf(",") + 1) : "";
   const values = await valuesOf(world, version, { place, earlierWords, prefix: text.slice(head.length) });

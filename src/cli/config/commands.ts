@@ -106,7 +106,6 @@ async function runExport(context: Context, options: CommonOptions): Promise<numb
   const outcome = exportConfig(runningConfig);
   if (!outcome.ok) throw new Refused({ ...outcome.refusal, next: DELETE_STORES_HINT });
   const { value: text } = outcome;
-  // With --json on one line, like every result; otherwise formatted like a file.
   return context.printer.raw(options.json === true ? `${JSON.stringify(JSON.parse(text))}\n` : text);
 }
 

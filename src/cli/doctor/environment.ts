@@ -46,7 +46,6 @@ export function checkProxies({ context }: CheckSubjects): Finding {
   const variableTexts = setNames.map((name) => {
     const value = env[name] ?? "";
     if (name.toUpperCase() === "NO_PROXY") return `${name} ${excerpt(value)}`;
-    // Only the host is printed, without user name, password and path.
     const url = value.includes("://") ? value : `http://${value}`;
     return `${name} ${URL.canParse(url) ? new URL(url).host : "(not an address)"}`;
   });

@@ -12,10 +12,7 @@ import { unwrapAnswer } from "../target/call.ts";
 import type { KnownVariables } from "../variables.ts";
 import { findSandbox, sandboxOfFolder, resolveStore } from "../target/control.ts";
 
-/**
- * `warning`: the subject works, but perhaps not as expected. `unknown`: it could not be checked; the text
- * says why.
- */
+/** `warning`: the subject works, but perhaps not as expected. `unknown`: it could not be checked; the text says why. */
 export type Finding = readonly [
   status: "ok" | "warning" | "problem" | "unknown",
   found: string,

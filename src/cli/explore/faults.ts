@@ -35,9 +35,7 @@ export function parseExploreSchedule(text: string, payer: PayerOutcome): Schedul
   return { faults, payer };
 }
 
-/**
- * Replaces a kill while its match is checked or encoded: this action permits every match that a kill permits.
- */
+/** Replaces a kill while its match is checked or encoded: this action permits every match that a kill permits. */
 const KILL_PLACEHOLDER = { action: "latency" } as const;
 
 export function rerunCommand(

@@ -27,10 +27,7 @@ export function maskQuoted(text: string): string {
   return maskedText.split('"', 1)[0] ?? "";
 }
 
-/**
- * Adds `npx` if needed, and those typed location options that the commands accept. Quoted text is left
- * unchanged.
- */
+/** Adds `npx` if needed, and those typed location options that the commands accept. Quoted text is left unchanged. */
 export function hintAsTyped(hint: string, world: CommandWorld): string {
   const locationOptions = typedLocationOptions(world);
   const maskedHint = maskQuoted(hint);

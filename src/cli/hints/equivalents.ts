@@ -10,7 +10,6 @@ export function equivalentCommands(words: readonly string[]): Suggestion | undef
 export function correctedLine(words: readonly string[], value?: string): string | undefined {
   const line = LINES.get(words.join(" "));
   if (value !== undefined && line?.includes("<") === false) return undefined;
-  // `<port>` and `<time>` are replaced only by a value of that form.
   if (value !== undefined && line?.includes("<port>") === true && !/^\d{2,5}$/.test(value)) return undefined;
   if (value !== undefined && line?.includes("<time>") === true && !/^\d{4}-/.test(value)) return undefined;
   return line?.replace(/<\w+>/, (placeholder) => safeWord(placeholder, value));

@@ -17,7 +17,6 @@ export function similarCommands(
   const restWords = words.slice(groupLength);
   const groupPaths = paths.filter((path) => startsWithWords(words.slice(0, groupLength), path));
   const isNear: WordComparison = (left, right) => distanceOf(left, right) <= left.length / LETTERS_PER_TYPO;
-  // A group is suggested only if its path has more words than were typed.
   const isWhole = (path: readonly string[]): boolean =>
     path.length > restWords.length ||
     !paths.some((otherPath) => otherPath.length > path.length && startsWithWords(path, otherPath));

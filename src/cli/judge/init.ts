@@ -120,7 +120,6 @@ export async function runInit(context: Context): Promise<number> {
       "checkout shop init asks questions, which needs a terminal",
       "write the shop section by hand: docs/launch.md",
     );
-  // A file with a mistake is refused before the questions.
   unwrap(await loadConfig(world, {}));
   const control = await controlTarget(context);
   const answers = await runUnlessInterrupted(

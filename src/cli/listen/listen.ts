@@ -61,9 +61,7 @@ async function runListen(context: Context, options: ListenCommandOptions): Promi
   return await runSession(context, session, stop);
 }
 
-/**
- * The sender is a service if `--secret-file` is given, or with a secret in the environment and no sandbox.
- */
+/** The sender is a service if `--secret-file` is given, or with a secret in the environment and no sandbox. */
 async function resolveSender(context: Context, options: ListenCommandOptions): Promise<Sender> {
   if (options.secretFile !== undefined) return resolveService(context, options);
   const isSecretSet = (context.world.env[SECRET_VARIABLE] ?? "") !== "";
@@ -149,10 +147,7 @@ function closeAtEnd(seenEvents: SeenEvents): SeenEvents & Disposable {
   return { ...seenEvents, [Symbol.dispose]: seenEvents.close };
 }
 
-/**
- * Prints the store's secret if there is no listener: printing registers none, because events would wait for
- * it.
- */
+/** Prints the store's secret if there is no listener: printing registers none, because events would wait for it. */
 async function printSecret(context: Context): Promise<number> {
   const endpointList = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const listener = endpointList.endpoints.find(({ kind }) => kind === "listener");

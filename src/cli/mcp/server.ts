@@ -147,7 +147,6 @@ async function runLine(world: World, makeProgram: ProgramMaker, argv: readonly s
   return { isError: output.stdout === "" && code !== 0, text: markText(text) };
 }
 
-/** Drops withheld fields, and texts that could end the mark. */
 function markText(text: string): string {
   const lines = text.split("\n").filter((line) => line !== "");
   const shownLines = lines.map((line) => {

@@ -2,10 +2,7 @@ import { printable, printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { Printer } from "../printer.ts";
 
-/**
- * Opens only http: and https: addresses, because another scheme could start a program. A failure is only a
- * warning.
- */
+/** Opens only http: and https: addresses, because another scheme could start a program. A failure is only a warning. */
 export async function openPage(
   { world, printer }: { readonly world: Pick<World, "openBrowser">; readonly printer: Printer },
   address: string,

@@ -56,9 +56,7 @@ async function retrieve(
   throw refuseRetrieve(exchange, settings, hint);
 }
 
-/**
- * Only a sandbox can look up an order_id or a short id: v1 has no list, and requires a UUID (interface 16).
- */
+/** Only a sandbox can look up an order_id or a short id: v1 has no list, and requires a UUID (interface 16). */
 async function resolveId(
   context: Context,
   { target, settings }: ServiceConnection,

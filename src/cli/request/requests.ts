@@ -89,7 +89,6 @@ async function followRequests(context: Context, query: RequestOf<"listRequests">
     const body = { ...query, after, waitMs: isLost ? 0 : waitMs };
     const result = await callControl(world, target, { name: "listRequests", body, signal });
     if (signal.aborted) return EXIT.done;
-    // Waits for the sandbox to come back only if it has answered before.
     if (result.end === "unreachable" && waitMs > 0) {
       if (!isLost) printer.info("the sandbox is disconnected; following continues when it is back");
       isLost = true;

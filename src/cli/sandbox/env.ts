@@ -81,10 +81,7 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
   );
 }
 
-/**
- * The sandbox's description covers its first store; only a named store needs the operations, which load
- * slowly.
- */
+/** The sandbox's description covers its first store; only a named store needs the operations, which load slowly. */
 async function readAccess(context: Context, options: EnvOptions, sandbox: RunningSandbox): Promise<Access> {
   const { version, around } = context;
   const { control_token: token } = sandbox.run;
@@ -119,10 +116,7 @@ const LINE_FORMATS: Readonly<Record<Exclude<Format, "json">, (name: string, valu
   github: (name, value) => `${name}<<${delimiterFor(value)}\n${value}\n${delimiterFor(value)}`,
 };
 
-/**
- * Parsers of .env files disagree about escapes. No value of these variables contains all three kinds of
- * quotes.
- */
+/** Parsers of .env files disagree about escapes. No value of these variables contains all three kinds of quotes. */
 function dotenvValue(value: string): string {
   if (/^[\w.:/@%+,-]*$/.test(value)) return value;
   const quote = ["'", "`", '"'].find((mark) => !value.includes(mark)) ?? "'";

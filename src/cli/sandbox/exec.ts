@@ -256,10 +256,7 @@ function exitCodeOf(program: string, end: ProgramResult): number {
   }
 }
 
-/**
- * The program gets no variables of other sandboxes; only with `--admin` it gets the admin token (decision
- * 122).
- */
+/** The program gets no variables of other sandboxes; only with `--admin` it gets the admin token (decision 122). */
 function childEnvironment(
   world: World,
   access: StoreAccess,

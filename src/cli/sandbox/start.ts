@@ -34,7 +34,6 @@ export function registerSandboxStart(group: Group): void {
   });
 }
 
-/** Loads `detach.ts` only for the options that need it. */
 async function runSandboxStart(context: Context, options: StartOptions): Promise<number> {
   const { starter } = context.world;
   if (starter !== undefined) {

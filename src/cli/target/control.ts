@@ -154,9 +154,8 @@ function noTargetProblem({ world, around }: Context, role: ControlRole, ownTarge
 }
 
 /**
- * Another sandbox on this machine is used only with its own token; the folder's sandbox never replaces it.
- * The token of a store overrides the folder's own token, so that a command has only the rights that its user
- * was given.
+ * Another sandbox on this machine is used only with its own token; the folder's sandbox never replaces it. The token of
+ * a store overrides the folder's own token, so that a command has only the rights that its user was given.
  */
 export function findSandbox(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
   const { world, printer, around } = context;

@@ -33,10 +33,7 @@ const CHECKOUT: KindSpec = {
 
 const KINDS = {
   checkout: CHECKOUT,
-  /**
-   * A checkout to act on as its payer: if several have the order_id, the only checkout that can still be
-   * paid.
-   */
+  /** A checkout to act on as its payer: if several have the order_id, the only checkout that can still be paid. */
   payable: CHECKOUT,
   event: kindOf("event", "events", async (ask) =>
     (await ask("listEvents", LIST_BODY)).events.map(({ eventId: id, type: about }) => ({ id, about })),
@@ -68,10 +65,7 @@ const KINDS = {
 
 export type IdKind = keyof typeof KINDS;
 
-/**
- * Accepts an id, an order_id, or the last 8 characters of a new id (decision 104). Exit 2 if several ids
- * match.
- */
+/** Accepts an id, an order_id, or the last 8 characters of a new id (decision 104). Exit 2 if several ids match. */
 export async function findId<Text extends string | undefined>(
   context: Context,
   kind: IdKind,

@@ -66,7 +66,6 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
   const { apiKey, storeId } = identity;
   const isOnlyForFolder = namedAddress === undefined || apiKey.source === stateFile(folder, "credentials");
   const hintOf = (variable: string): string => `(${variable}${misspellingHint(world, variable)})`;
-  /** Empty unless the folder's sandbox is stopped, the address is local, and no other API key is set. */
   const ids = runningUrl === undefined && isLocal && apiKey.value === null ? Object.keys(stores) : [];
   const missingKeyText = ids[0] && `there is no other API key for ${address} ${hintOf("CHECKOUT_API_KEY")}`;
   const locate = (): string | undefined => {
@@ -201,10 +200,7 @@ async function connectIn(context: Context): Promise<ServiceConnection> {
   return { target: requireService(context, settings), settings };
 }
 
-/**
- * Redacts the key of the service in all output, and warns if the key is sent over plain HTTP to another
- * machine.
- */
+/** Redacts the key of the service in all output, and warns if the key is sent over plain HTTP to another machine. */
 function requireService({ printer }: Context, target: ResolvedTarget): ServiceTarget {
   const { contradiction, lacksStore, lacksSandbox = "", service, locate, folder } = target;
   const [baseUrl, apiKey, proxy] = [target.baseUrl.value, target.apiKey.value, target.proxy.value];

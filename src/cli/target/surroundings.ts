@@ -83,9 +83,6 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
   };
 }
 
-/**
- * A service in the configuration replaces address, key and store, and the defaults of timeout and retries.
- */
 export type Surroundings = Readonly<ReturnType<typeof surroundingsOf>> & {
   readonly target?: TargetSection & { readonly name: string; readonly source: string };
 };

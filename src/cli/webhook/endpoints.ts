@@ -120,8 +120,7 @@ const CHANGES: readonly Change[] = [
 ];
 
 /**
- * Refuses unknown event types before it calls the sandbox; an address that the sandbox refuses is a usage
- * error too.
+ * Refuses unknown event types before it calls the sandbox. An address that the sandbox refuses is a usage error too.
  */
 async function runAdd(context: Context, options: AddOptions, url = ""): Promise<number> {
   const next = "correct it; no endpoint was added";

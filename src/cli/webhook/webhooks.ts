@@ -182,10 +182,7 @@ function withComparison(causes: readonly Diagnosis[], comparison: Diagnosis): re
 
 type SecretSource = Pick<OwnerSecrets, "inForce" | "retired"> & Partial<OwnerSecrets>;
 
-/**
- * A given secret (variable or file) is the only secret to verify with; the sandbox's secrets explain a
- * mismatch.
- */
+/** A given secret (variable or file) is the only secret to verify with; the sandbox's secrets explain a mismatch. */
 async function collectSecrets(
   context: Context,
   options: VerifyFlags,

@@ -12,9 +12,7 @@ const MAX_DELAY_MS = 5000;
 /** If `Retry-After` is longer, the command ends and says when to repeat it. */
 export const MAX_RETRY_AFTER_MS = 60_000;
 
-/**
- * Exponential from 200 ms to 5 s, its upper half random; at least `retryAfterMs`. `failedAttempts`: from 1.
- */
+/** Exponential from 200 ms to 5 s, its upper half random; at least `retryAfterMs`. `failedAttempts`: from 1. */
 export function retryDelayMs(
   failedAttempts: number,
   hints: { random: number; retryAfterMs: number },

@@ -7,10 +7,7 @@ export type CalibrationReceiver = ReturnType<typeof createCalibrationReceiver>;
 
 const MAX_DELIVERIES = 100;
 
-/**
- * Answers the order's first event with 503, so that the service sends it again. Keeps no events of other
- * orders.
- */
+/** Answers the order's first event with 503, so that the service sends it again. Keeps no events of other orders. */
 export function createCalibrationReceiver({ now }: Pick<World, "now">, orderId: string) {
   const deliveries: ReceivedRequest[] = [];
   let visit: ReceivedRequest | undefined;

@@ -24,10 +24,7 @@ export type ControlTarget = {
   readonly origin: string;
   readonly token: string;
   readonly version: string;
-  /**
-   * Called if the sandbox's version differs; the argument is undefined if the sandbox is too old to report
-   * it.
-   */
+  /** Called if the sandbox's version differs; the argument is undefined if the sandbox is too old to report it. */
   readonly onOtherVersion?: (sandboxVersion: string | undefined) => void;
   readonly onInstance?: (instance: string) => void;
   readonly send?: World["send"];

@@ -153,7 +153,6 @@ export type Purchase = {
   readonly cookies: CookieJar;
 };
 
-/** `text`: the output of the command, or the answer. */
 export type CreateRun = Pick<WatchedRun, "hasEnded" | "isDone" | "got" | "isWrong"> & {
   readonly text: string;
 };
@@ -191,7 +190,6 @@ export function lastCheckout({ checkouts }: Purchase): ListedCheckout {
   return checkout;
 }
 
-/** The paid checkout if there is one, otherwise the shop's last. */
 export function viewedCheckout({ recording }: Pick<Bench, "recording">, purchase: Purchase): ViewedCheckout {
   const checkouts = ownCheckouts(purchase);
   const [first] = checkouts;

@@ -82,10 +82,7 @@ type ListenerOptions = {
 export type WebhookListener = Readonly<ReturnType<typeof createWebhookListener>>;
 
 const MAX_IN_FLIGHT = 32;
-/**
- * Limits look-ups and reports for requests without a valid signature, because the port may be open to the
- * internet.
- */
+/** Limits look-ups and reports for requests without a valid signature, because the port may be open to the internet. */
 const STRAY_LIMIT = { perSecond: 1, burst: 60 };
 
 const MAX_UNSIGNED_BODY_BYTES = 64 * 1024;
@@ -100,9 +97,7 @@ type Context = ListenerOptions & {
   readonly trackWork: (work: Promise<void>) => void;
 };
 
-/**
- * Verifies raw bytes, so that unverified requests never reach a target. The sender gets the target's answer.
- */
+/** Verifies raw bytes, so that unverified requests never reach a target. The sender gets the target's answer. */
 export function createWebhookListener(world: Context["world"], options: ListenerOptions) {
   const pendingWork = new Set<Promise<void>>();
   let bucket: Bucket | undefined;
@@ -217,7 +212,6 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
   return eventId === undefined ? work() : context.runInTurn(eventId, work);
 }
 
-/** Answers first, and then searches for the cause. */
 async function refuseUnverified(
   { world, source, search, trackWork, onHandled, mayReportStray }: Context,
   arrival: Omit<ReceivedDelivery, "claims">,

@@ -9,10 +9,7 @@ import { selectChangedSettings } from "./settings.ts";
 
 const SCHEMA_PATH = "./node_modules/hosted-checkout/dist/config.schema.json";
 
-/**
- * The file has no secrets, defaults or port (decision 85). Refuses too many stores or characters for one
- * file.
- */
+/** The file has no secrets, defaults or port (decision 85). Refuses too many stores or characters for one file. */
 export function exportConfig({ settings, stores, dialect }: ServedConfig): Outcome<string> {
   if (stores.length > MAX_STORES)
     return refuseFact("too_many_stores_for_file", { most: MAX_STORES, count: stores.length });

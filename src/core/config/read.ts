@@ -34,10 +34,7 @@ export type ParsedConfig = {
 const MAX_DEPTH = 16;
 const MAX_TYPING_ERRORS = 3;
 
-/**
- * JSON with comments (decision 83). Refuses with the faults of the first failed check; none contains a
- * secret.
- */
+/** JSON with comments (decision 83). Refuses with the faults of the first failed check; none contains a secret. */
 export function parseConfig(text: string): Outcome<ParsedConfig, readonly ConfigFault[]> {
   const source = text.startsWith("\ufeff") ? ` ${text.slice(1)}` : text;
   const sizeFault = limitFault(source);

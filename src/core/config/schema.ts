@@ -129,8 +129,7 @@ const target = z.strictObject({
       ),
     ),
   /**
-   * Files of 0.1.0 have this field, which is not read: the key is in the variable of `targetVariable`
-   * (decision 85).
+   * Files of 0.1.0 have this field, which is not read: the key is in the variable of `targetVariable` (decision 85).
    */
   apiKey: z.optional(secret).check(z.meta({ deprecated: true })),
   storeId: z.optional(requestedId),

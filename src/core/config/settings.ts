@@ -1,5 +1,4 @@
-// A row determines flag, variable, help, docs/settings.md, the field in `checkout.config.json` and the
-// reported value.
+// A row determines flag, variable, help, docs/settings.md, the field in `checkout.config.json` and the reported value.
 import {
   DEFAULT_CHECKOUT_LIFETIME_MS,
   MAX_CHECKOUT_LIFETIME_MS,

@@ -19,10 +19,7 @@ export type Operation<
   readonly isBare: boolean;
   /** Whether the connection stays open after the answer until its lease ends (decision 66). */
   readonly isLasting: boolean;
-  /**
-   * The operation waits while its store is being erased, and an erasure waits for the operation (decision
-   * 91).
-   */
+  /** The operation waits while its store is being erased, and an erasure waits for the operation (decision 91). */
   readonly entersStore: boolean;
   readonly refusals: readonly ErrorCode[];
   readonly part?: SandboxPart;

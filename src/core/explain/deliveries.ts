@@ -57,7 +57,6 @@ export function waitingDeliveries(
   });
 }
 
-/** One line for each endpoint, or one for all endpoints with the same result. */
 export function groupDeliveries(
   event: { readonly id: string; readonly createdAt: number },
   deliveries: readonly StoryDelivery[],
@@ -113,7 +112,6 @@ export function pendingAttempts(
   });
 }
 
-/** Waits only for a time: for a retry, or for a first attempt that a fault delays. */
 function isPending(delivery: StoryDelivery): boolean {
   const { state, isHeld, hold, attempts } = delivery;
   const hasTime = attempts.length > 0 || holdingFault(delivery) !== undefined;

@@ -1,5 +1,4 @@
-// An older version logged only the message of a refusal, so the parts are read from its words, which no
-// longer change.
+// An older version logged only the message of a refusal, so the parts are read from its words, which no longer change.
 import type { Translator } from "../language.ts";
 import type { RefusalCheck } from "./checks.ts";
 import type { Explanation } from "./explanation.ts";

@@ -16,7 +16,6 @@ import { olderParts } from "./older-refusals.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { requestEntry, type StoryRequest } from "./timeline.ts";
 
-/** The checkout with which a refused request conflicts; for an accepted request, the newest checkout of its order. */
 export type ExistingCheckout = Checkout & {
   readonly fingerprint: string | null;
 };

@@ -128,7 +128,6 @@ function judgeCapabilities(capabilities: readonly Capability[]): ItemFinding {
   return { status: "pass", reason: TEXTS.storeActive(capabilities.length), next };
 }
 
-/** Return origins must be registered, and a drill must show that the shop does not treat a return as a payment. */
 function originsItem(facts: ReadinessFacts): ItemFinding {
   const { returnOrigins, browserReturnDrill: drill } = facts;
   const addCommand = "checkout return-origins add https://shop.example --path /thanks";

@@ -16,8 +16,8 @@ const CREDENTIAL_HEADER = /^(authorization|proxy-authorization|cookie)$/i;
 const PLAIN_PATH = /^[\w\-./%~]*$/;
 
 /**
- * The command line works in sh, dash, bash, zsh and fish (decision 57). Undefined if no such line can
- * contain the path or a header.
+ * The command line works in sh, dash, bash, zsh and fish (decision 57). Undefined if no such line can contain
+ * the path or a header.
  */
 export function curlOf({ method, path, headers, body }: RequestToRepeat): string | undefined {
   const relativePath = path.replace(/^\/v1(?=\/|$)/, "");

@@ -29,7 +29,6 @@ export function isWithheldField(name: string): boolean {
   return WITHHELD_FIELD.test(name);
 }
 
-/** Keeps only the scheme of a credential, if the scheme is known. */
 export function redactHeader(name: string, value: string): string {
   const [scheme] = (CREDENTIAL_HEADER.test(name) ? SCHEME_PATTERN.exec(value) : null) ?? [];
   return scheme === undefined ? "…" : `${scheme} …`;

@@ -32,9 +32,7 @@ export function refusalIn(
   return { code: errorNames?.code ?? code, status: sessionStatus ?? errorNames?.status ?? status };
 }
 
-/**
- * Keeps only the form of a create that counts; undefined if both are refused, or if the body is no object.
- */
+/** Keeps only the form of a create that counts; undefined if both are refused, or if the body is no object. */
 export function dropOtherForm(dialect: Dialect | undefined, body: unknown): unknown {
   const winningForm = dialect?.both_forms ?? "refuse";
   if (winningForm === "refuse" || !isRecord(body)) return undefined;

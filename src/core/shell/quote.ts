@@ -23,9 +23,8 @@ export function shellOf({ SHELL = "", OS }: Readonly<Record<string, string | und
 }
 
 /**
- * sh, dash, bash, zsh and fish read the word in the same way (decision 57). PowerShell does too, unless the
- * text contains quotes together with a backslash or `$`; even then none of it is executed. The text must not
- * contain a NUL.
+ * sh, dash, bash, zsh and fish read the word in the same way (decision 57). PowerShell does too, unless the text
+ * contains quotes together with a backslash or `$`; even then none of it is executed. The text must not contain a NUL.
  */
 export function quote(text: string, shell: Shell = "sh"): string {
   if (BARE_WORD.test(text)) return text;
@@ -65,7 +64,6 @@ export function optionToCopy(flag: string, value: string, shell: Shell = "sh"): 
   return word === undefined ? undefined : `${flag} ${word}`;
 }
 
-/** Prints the text byte for byte in every shell except PowerShell. */
 export function printfOf(text: string): string {
   return `printf '${escapeOctal(text, /[ -~\u00a0-\u{10ffff}]/u)}'`;
 }

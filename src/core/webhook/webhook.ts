@@ -106,7 +106,6 @@ export type WebhookEvent = WebhookChange | WebhookTest;
 
 /**
  * Checks the value of a field.
- *
  * @internal
  */
 export type Check = (value: unknown) => boolean;
@@ -149,7 +148,6 @@ export const CHECKS = { envelope: ENVELOPE_CHECKS, change: CHANGE_CHECKS, checko
 
 /**
  * The checks of an event whose type only later versions of the service send; its statuses may be new too.
- *
  * @internal
  */
 export const LENIENT_CHECKS: typeof CHECKS = {

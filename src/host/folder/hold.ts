@@ -51,10 +51,7 @@ export async function findHiddenHolder(
   return (await world.isFileLocked?.(stateFile(folder, "lock"))) === true ? hiddenProcess(run) : undefined;
 }
 
-/**
- * Undefined if a process that runs here owns the file. Otherwise its process may run in another PID
- * namespace.
- */
+/** Undefined if a process that runs here owns the file. Otherwise its process may run in another PID namespace. */
 function hiddenRun(world: Pick<World, "files" | "processStartTime">, folder: string): RunRecord | undefined {
   const run = parseRunRecord(world.files.read(stateFile(folder, "run")) ?? "");
   if (run === undefined || isRunningOwner(world, run, world.files.stat(folder)?.id)) return undefined;

@@ -50,9 +50,7 @@ export function isDrillRequest(request: Pick<HttpRequest, "rawHeaders">): boolea
 /** Each credential has a bucket (decision 17). */
 export type RateLimiter = { readonly take: (caller: CredentialInStore, realNow: number) => Outcome<void> };
 
-/**
- * Full after a restart. A bucket refills by the store's clock, or by real time while that clock is frozen.
- */
+/** Full after a restart. A bucket refills by the store's clock, or by real time while that clock is frozen. */
 export function createRateLimiter(limit: RateLimit | "off"): RateLimiter {
   const buckets = new Map<string, Bucket>();
   return {

@@ -158,8 +158,7 @@ async function run<Name extends OperationName>(
 ): Promise<Outcome<AnswerOf<Name>>> {
   const body = decodeRequest(name, call.body);
   if (!body.ok) return body;
-  // Nothing is awaited between this check and the operation's write, so a lease that ends later undoes this
-  // write too.
+  // Nothing is awaited between this check and the operation's write, so a lease that ends later undoes this write too.
   const { leaseId } = call;
   const leaseCheck: Outcome<void> =
     leaseId === undefined ? accept(undefined) : context.leases.check({ storeId: call.storeId, id: leaseId });

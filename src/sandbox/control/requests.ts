@@ -63,7 +63,6 @@ async function awaitRequests(
   return newestRequests.toReversed();
 }
 
-/** `at` is by the store's clock, `realAt` by the real clock. */
 function entryOf<Request extends LoggedRequest>(
   request: Request,
 ): Omit<Request, "byDrill"> & Pick<RequestEntry, "message" | "fact" | "byDrill" | "realAt"> {

@@ -39,10 +39,7 @@ export function recordDrill(
   });
 }
 
-/**
- * Refuses with `state_conflict` if the enabled endpoints are not the drill's endpoints, or if nothing is
- * delivered.
- */
+/** Refuses with `state_conflict` if the enabled endpoints are not the drill's endpoints, or if nothing is delivered. */
 function checkSubject(context: DrillsContext, storeId: string, subject: string): Outcome<void> {
   const holdCheck = refuseHold(context, storeId);
   if (!holdCheck.ok) return holdCheck;

@@ -72,8 +72,7 @@ function beginExplore(context: LeaseContext, { storeId, id: leaseId }: LeaseRef)
 }
 
 /**
- * Must run before due work, because a moved clock makes more work due. Default: all leases that a killed
- * sandbox had.
+ * Must run before due work, because a moved clock makes more work due. Default: all leases that a killed sandbox had.
  */
 export async function undoEffects(context: UndoContext, onlyLeaseId?: string): Promise<void> {
   const { leaseEffects, faults, write } = context.store;

@@ -34,9 +34,8 @@ export function showClock({ store, world }: ClockContext, storeId: string): Outc
 }
 
 /**
- * A move forward processes everything that falls due, each item at its own time, and waits up to
- * `DRAIN_TIMEOUT_MS` for the due deliveries. A move back undoes nothing. Refuses with `invalid_parameter` a
- * time outside the years 0 to 9999.
+ * A move forward processes everything that falls due, each item at its own time, and waits up to `DRAIN_TIMEOUT_MS` for
+ * the due deliveries. A move back undoes nothing. Refuses with `invalid_parameter` a time outside the years 0 to 9999.
  */
 export function moveClock(
   context: ClockContext,

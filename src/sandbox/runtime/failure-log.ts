@@ -64,7 +64,6 @@ export function createFailureLog(
   };
 }
 
-/** The kind of a disk failure is its code; the kind of a bug is its position in the program. */
 function failureOf(error: unknown): Failure {
   const knownError = toStorageError(error);
   if (knownError instanceof StorageUnavailable) {

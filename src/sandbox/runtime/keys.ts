@@ -37,10 +37,7 @@ export function createKey(
   return { ...newKey, apiKey };
 }
 
-/**
- * Returns the number of remaining active keys. Refuses with `not_found`, also a key of another store or of a
- * drill.
- */
+/** Returns the number of remaining active keys. Refuses with `not_found`, also a key of another store or of a drill. */
 export function revokeKey(
   context: KeyContext,
   { storeId, id }: { readonly storeId: string; readonly id: string },

@@ -43,9 +43,7 @@ export function takeSnapshot(context: TakeSnapshotContext, scope: SnapshotScope)
   return context.store.snapshots.take(planSnapshot(context, scope));
 }
 
-/**
- * Writes the state at the call, without blocking other work (decision 105). Rejects with `SecretUnreadable`.
- */
+/** Writes the state at the call, without blocking other work (decision 105). Rejects with `SecretUnreadable`. */
 export async function writeSnapshot(
   context: TakeSnapshotContext,
   scope: SnapshotScope,
@@ -81,9 +79,7 @@ export type RestoreOptions = {
   readonly trust?: boolean | undefined;
   /** Sends the due deliveries in another sandbox's snapshot. Default: they are held. */
   readonly adopt?: boolean | undefined;
-  /**
-   * Another sandbox's snapshot may approve production or open its gate. Default: such a snapshot is refused.
-   */
+  /** Another sandbox's snapshot may approve production or open its gate. Default: such a snapshot is refused. */
   readonly isAdministrator?: boolean;
 };
 

@@ -45,10 +45,7 @@ export function createStoreGate(world: Pick<World, "after">, onClose: (storeId: 
     /** A request that waits for a change in a closed store must stop waiting. */
     isClosed: (storeId: string): boolean => closedStores.has(storeId),
 
-    /**
-     * Closes the stores while work runs. Refuses with `state_conflict` if open requests to them do not end in
-     * time.
-     */
+    /** Closes the stores while work runs. Refuses with `state_conflict` if open requests to them do not end in time. */
     runAlone: async <Value>(
       storeIds: readonly string[],
       work: () => Promise<Outcome<Value>>,

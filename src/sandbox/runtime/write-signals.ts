@@ -52,7 +52,6 @@ type WaitOptions<Result> = {
   readonly maxPauseMs?: number;
 };
 
-/** Waits until a result is enough, the time is up, the store is being erased or the sandbox stops. */
 export async function pollUntil<Result>(
   { world, storeGate, writeSignals }: WaitContext,
   { storeId, waitMs = 0 }: { readonly storeId: string; readonly waitMs: number | undefined },

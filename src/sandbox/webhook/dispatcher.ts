@@ -3,9 +3,7 @@ import { storeTime } from "../with-store.ts";
 import { createEndpointQueues, type DispatchContext, type FinishedAttempt } from "./endpoint-queues.ts";
 import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
-/**
- * Deliveries to an endpoint are parallel; those of one checkout are sent one at a time (decisions 13, 93).
- */
+/** Deliveries to an endpoint are parallel; those of one checkout are sent one at a time (decisions 13, 93). */
 export type Dispatcher = ReturnType<typeof createDispatcher>;
 
 /** The queues are rows, so that a crash loses nothing. */
@@ -28,7 +26,6 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
       await Promise.race([collection.completion, idle([...expectedCounts.keys()]), timeout]);
       return collection.end();
     },
-    /** Starts no new deliveries, and waits for running deliveries, at most `graceMs`. */
     stop: async (graceMs: number): Promise<void> => {
       stop();
       await Promise.race([idle(), world.sleep(graceMs)]);

@@ -22,10 +22,7 @@ export type FinishedAttempt = { readonly ordinal: number; readonly entry: Finish
 type EndpointQueue = {
   readonly posts: Set<Promise<void>>;
   readonly results: { readonly ordinal: number; readonly attempt: EndedAttempt }[];
-  /**
-   * Holds each delivery's newest attempt: after a restore, the result of an older attempt must not be
-   * recorded.
-   */
+  /** Holds each delivery's newest attempt: after a restore, the result of an older attempt must not be recorded. */
   readonly ordinals: Map<string, number>;
   isFull: boolean;
 };
@@ -34,9 +31,7 @@ const RETRY_DELAY_MS = 1000;
 /** Takes about 0.2 ms. */
 const MAX_QUIET_ITERATIONS = 50;
 
-/**
- * Attempts in flight are rows; only their order, and the results that are not recorded yet, are in memory.
- */
+/** Attempts in flight are rows; only their order, and the results that are not recorded yet, are in memory. */
 export function createEndpointQueues(
   context: DispatchContext,
   options: { readonly report: (error: unknown) => void; readonly onEnd: (entry: FinishedAttempt) => void },
@@ -143,10 +138,7 @@ function recordResults(context: DispatchContext, { results, ordinals }: Endpoint
   });
 }
 
-/**
- * Until a stop, a write that contains results is repeated while the disk fails: a sent attempt must be
- * recorded.
- */
+/** Until a stop, a write that contains results is repeated while the disk fails: a sent attempt must be recorded. */
 async function recordAndTake(
   context: DispatchContext,
   queue: EndpointQueue,

@@ -8,10 +8,9 @@ export type SentAttempt = ReturnType<typeof reconstructAttempt>;
 export type SigningSecrets = SentAttempt["signing"];
 
 /**
- * If the event as stored does not match the audit (`unlike`), the headers lack the signature and there is no
- * body. If a secret changed at the moment of the attempt (`rotated`), the headers lack the signature.
- * Otherwise `verdict` is the verdict of a receiver with the secrets of that time, and `sentAt` is in Unix
- * seconds.
+ * If the event as stored does not match the audit (`unlike`), the headers lack the signature and there is no body. If a
+ * secret changed at the moment of the attempt (`rotated`), the headers lack the signature. Otherwise `verdict` is the
+ * verdict of a receiver with the secrets of that time, and `sentAt` is in Unix seconds.
  */
 export function reconstructAttempt(
   context: SecretsContext,

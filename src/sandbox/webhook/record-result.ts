@@ -18,10 +18,7 @@ import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
 export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: DeliverySchedule };
 
-/**
- * Undefined if the attempt does not exist, because it was sent before a reset or restore. Runs inside a
- * write.
- */
+/** Undefined if the attempt does not exist, because it was sent before a reset or restore. Runs inside a write. */
 export function recordAttemptResult(
   context: RecordContext,
   endedAttempt: EndedAttempt,

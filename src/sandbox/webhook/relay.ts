@@ -43,7 +43,6 @@ export function createRelay(
       lastFetches.set(storeId, { url, at: monotonic() });
       return [...requests.values()].filter((item) => item.storeId === storeId && item.url === url);
     },
-    /** False if the store has no such request, or if that request has ended. */
     answer: ({ storeId, id }: Pick<HeldRequest, "storeId" | "id">, answer: OutboundResult): boolean => {
       const item = requests.get(id);
       if (item?.storeId !== storeId) return false;

@@ -107,7 +107,6 @@ export function refuseFile(path: string, { failure, detail }: Cause): FileRefusa
   return { reason: code, message: `${path} cannot be used: ${sentence} (${detail})`, remedy: next };
 }
 
-/** Closes the connection and throws if `begin` fails. */
 export function openConnection(
   path: string | Buffer,
   options: Pick<OpenOptions, "nativeBinding">,
@@ -251,7 +250,6 @@ type ContentCheck = {
   readonly read?: (connection: FileConnection) => void;
 };
 
-/** Calls `read` only if the schema version and, on request, the pages are good. */
 export function inspectContent(
   path: string,
   options: OpenOptions,
@@ -338,10 +336,9 @@ export function schemaVersion(connection: FileConnection): number {
 const PARAMETER_PATTERN = /(\bLIMIT )?\?/g;
 
 /**
- * SQLite plans a statement with some parameter values (of a LIMIT and, with ORDER BY, values that are
- * compared with a column), and compiles it again when they change. better-sqlite3 clears all values after
- * each run, so each run compiled the statement again, and took up to nine times as long. SQLite does not look
- * at values inside expressions.
+ * SQLite plans a statement with some parameter values (of a LIMIT and, with ORDER BY, values that are compared with a
+ * column), and compiles it again when they change. better-sqlite3 clears all values after each run, so each run
+ * compiled the statement again, and took up to nine times as long. SQLite does not look at values inside expressions.
  */
 function compileOnce(connection: FileConnection): void {
   const prepare = connection.prepare.bind(connection);

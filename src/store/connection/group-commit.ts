@@ -47,9 +47,8 @@ type Result =
   | { readonly ok: false; readonly error: unknown };
 
 /**
- * Writes that arrive while the loop is busy share one commit, and callers get their values only after it
- * (decision 55). If work throws, the batch runs again with a savepoint around each job, and only that work is
- * rolled back.
+ * Writes that arrive while the loop is busy share one commit, and callers get their values only after it (decision 55).
+ * If work throws, the batch runs again with a savepoint around each job, and only that work is rolled back.
  */
 export function createGroupCommit(connection: FileConnection, scheduler: Scheduler & CommitOptions): Write {
   const { onEnd, onUndone, ...files } = scheduler;

@@ -63,9 +63,8 @@ function openCheckedFile(path: string, options: OpenOptions): FileConnection {
 }
 
 /**
- * The file gets its name when it is complete and on disk, so that no crash or failing disk leaves a partial
- * file, and two processes that create it at once end up with one file. Refuses a file that the disk did not
- * store correctly.
+ * The file gets its name when it is complete and on disk, so that no crash or failing disk leaves a partial file, and
+ * two processes that create it at once end up with one file. Refuses a file that the disk did not store correctly.
  */
 function createDatabase(path: string, options: OpenOptions): FileRefusal | undefined {
   return withFolderBeside(path, options, (temporaryPath) => {

@@ -6,10 +6,7 @@ type FailureRow = {
   readonly next: string;
 };
 
-/**
- * The keys are the codes that commands return (decision 61). An extended SQLite code counts before its basic
- * code.
- */
+/** The keys are the codes that commands return (decision 61). An extended SQLite code counts before its basic code. */
 const FAILURES = {
   disk_full: {
     errors: ["ENOSPC", "EDQUOT", "SQLITE_FULL"],

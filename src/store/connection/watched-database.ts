@@ -47,10 +47,7 @@ export function openWatchedDatabase(
   return outcome;
 }
 
-/**
- * The last connection, if it can write, would copy the log into the database, so it closes while a reader is
- * open.
- */
+/** The last connection, if it can write, would copy the log into the database, so it closes while a reader is open. */
 function leave(connection: FileConnection, path: string, options: OpenOptions): void {
   const reader = openToRead(path, options);
   reader.pragma("user_version");

@@ -97,7 +97,6 @@ const DUPLICATE_ERRORS: ReadonlySet<string> = new Set([
 
 const MAX_POSITION = 2 ** 52;
 
-/** Keeps the numbers of the rows unless one is taken: then all rows get numbers above all used numbers, in the same order. */
 function renumberRows(
   connection: Connection,
   { name, columns, positionIndex = 0 }: CopiedTable,

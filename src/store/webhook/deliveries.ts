@@ -142,7 +142,6 @@ function deliveryUpdates(sql: ReturnType<typeof prepare>) {
         if (follower.nextAt < nextAt) sql.setNextAt.run({ id: follower.id, nextAt });
     },
 
-    /** Makes the later events of its checkout due, unless they were attempted. */
     releaseFollowers: (position: SequencePosition, now: number): void => {
       for (const { id, tries, nextAt } of sql.selectFollowers.all(position))
         if (tries === 0 && nextAt > now) sql.setNextAt.run({ id, nextAt: now });

@@ -95,8 +95,7 @@ ALTER TABLE attempts_by_delivery RENAME TO delivery_attempts;`;
 }
 
 /**
- * With this migration, an attempt writes one row: the table is its own index, and due deliveries find open
- * attempts.
+ * With this migration, an attempt writes one row: the table is its own index, and due deliveries find open attempts.
  */
 export const ATTEMPT_ROWS_DDL = moveAttemptsSql("deliveries") + ATTEMPT_TRIGGERS;
 

@@ -26,9 +26,7 @@ export function deliveryHealth(connection: Connection) {
     failedEventIds: (filter: FailedDeliveryFilter): string[] =>
       selectFailed.all({ ...filter, maxRows: MAX_FAILED_EXAMINED }),
 
-    /**
-     * From the newest 100 deliveries in each state (due: only attempted ones); at most 100 due are counted.
-     */
+    /** From the newest 100 deliveries in each state (due: only attempted ones); at most 100 due are counted. */
     health: (endpointId: string, since: number) => {
       const bindings = { endpointId, since, maxRows: MAX_HEALTH_EXAMINED };
       const answers = DELIVERY_STATES.flatMap((state) =>

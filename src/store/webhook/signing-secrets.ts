@@ -31,10 +31,7 @@ CREATE INDEX signing_secrets_of_store ON signing_secrets (store_id);
 
 const COLUMNS = columnsOf<OwnedSecret>("signing_secrets", SIGNING_SECRETS_DDL);
 
-/**
- * Secrets are encrypted with the master key (decision 16), and cached briefly, because every delivery needs
- * them.
- */
+/** Secrets are encrypted with the master key (decision 16), and cached briefly, because every delivery needs them. */
 export function signingSecretsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<OwnedSecret>(`INSERT INTO signing_secrets ${COLUMNS.values}`);
   const retire = connection.prepare<{ readonly endpointId: string; readonly at: number }>(

@@ -1,12 +1,8 @@
 export type LogUpdates<Item> = { readonly items: readonly Item[]; readonly next: Promise<LogUpdates<Item>> };
 
 export type LogUpdateSource<Item> = {
-  /**
-   * Opens a reader, which returns all items, and at later calls the items that are new or may have changed
-   * since.
-   */
+  /** Opens a reader, which returns all items, and at later calls the items that are new or may have changed since. */
   readonly open: () => () => Promise<readonly Item[]>;
-  /** Calls `onWrite` when something is written, until the returned function is called. */
   readonly follow: (onWrite: () => void) => () => void;
 };
 

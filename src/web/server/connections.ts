@@ -20,9 +20,8 @@ export type RequestQueue = {
 export type IdleConnections = ReturnType<typeof createIdleConnections>;
 
 /**
- * A connection above the limit closes the oldest connection on which no request has finished its headers,
- * otherwise the longest idle one, otherwise the oldest with an incomplete body; if all are busy, it is closed
- * itself (decision 58).
+ * A connection above the limit closes the oldest connection on which no request has finished its headers, otherwise the
+ * longest idle one, otherwise the oldest with an incomplete body; if all are busy, it is closed itself (decision 58).
  */
 export function createIdleConnections(sockets: Set<Socket>, { connections }: ServerLimits) {
   const newSockets = new Set<Socket>();

@@ -206,7 +206,6 @@ function reasonOf(error: NodeJS.ErrnoException): ListenFailure["reason"] {
   return error.code === "EACCES" ? "not_permitted" : "other";
 }
 
-/** Waits for requests in flight, at most `graceMs`, and then closes every connection. */
 async function close(
   servers: readonly Server[],
   sockets: ReadonlySet<Socket>,

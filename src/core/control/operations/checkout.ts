@@ -64,8 +64,7 @@ export const checkoutOperations = {
         searched: z.nullable(z.int()),
         searchedBackTo: z.nullable(moment),
         /**
-         * Matching order_ids without a checkout, because every create was refused; only on the first page of
-         * a search.
+         * Matching order_ids without a checkout, because every create was refused; only on the first page of a search.
          */
         refused: z.array(refusedOrder),
       }),

@@ -51,7 +51,6 @@ export const webhookOperations = {
     summary: "Shows an endpoint",
     description:
       "Returns an endpoint. With `url` and `wait_ms` it waits while the endpoint is enabled at that address. Refuses an unknown endpoint.",
-    /** With `waitMs` the operation waits while the endpoint is enabled at `url`. */
     request: () =>
       z.strictObject({
         url: z.optional(z.string()),
@@ -216,7 +215,6 @@ export const webhookOperations = {
         since: momentInRequest,
         endpointId: z.optional(z.uuid()),
       }),
-    /** `more`: another request would replay more deliveries. */
     answer: () => z.object({ replayed: wholeNumber(0), retried: wholeNumber(0), more: z.boolean() }),
     refusals: ["state_conflict"],
   }),
@@ -226,7 +224,6 @@ export const webhookOperations = {
     description:
       "Makes the deliveries that wait for their next attempt due now, to one endpoint or to all enabled endpoints, and of one order_id or of all, and returns their number; the events of an order keep their order. At most 1000 to each endpoint at once: `more` says whether others still wait. Refuses an endpoint that is unknown, disabled or paused, and a store for which nothing is delivered.",
     request: () => z.strictObject({ endpointId: z.optional(z.uuid()), orderId: z.optional(z.string()) }),
-    /** `more`: another request would retry more deliveries. */
     answer: () => z.object({ retried: wholeNumber(0), more: z.boolean() }),
     refusals: ["state_conflict"],
   }),

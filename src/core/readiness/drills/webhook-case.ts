@@ -23,9 +23,8 @@ type OurHeader = keyof typeof DEFAULT_HEADER_NAMES;
 
 export type Mutations = {
   /**
-   * Default: a new event. `first`: the event of the first form. `order`: the order event that the receiver
-   * has already accepted. `payment`: a new payment of this order. A type: a new event of that type about the
-   * same order.
+   * Default: a new event. `first`: the event of the first form. `order`: the order event that the receiver has already
+   * accepted. `payment`: a new payment of this order. A type: a new event of that type about the same order.
    */
   readonly event?: "first" | "order" | "payment" | CheckoutEvent["type"];
   readonly acceptedType?: CheckoutEvent["type"];
@@ -97,7 +96,6 @@ export function claim(change: (event: EventFields) => EventFields): NonNullable<
   };
 }
 
-/** Changes the last digits or, without digits, swaps the last two characters and adds an x. */
 export function changeEnd(id: string): string {
   const newId = id.replace(/\d+(?=\D*$)/, (digits) => flipDigits(digits, 10));
   return newId === id ? `${id.slice(0, -2)}${Array.from(id.slice(-2)).toReversed().join("")}x` : newId;

@@ -40,9 +40,7 @@ const MAX_CAUSES = 2;
 const MAX_SEARCH_SECONDS = 3600;
 const PARSED_BODY_SUMMARY = "The verified body is neither bytes nor text, but a parsed value.";
 
-/**
- * The likeliest cause comes first. For the receiver only: a forger must not learn how close a signature came.
- */
+/** The likeliest cause comes first. For the receiver only: a forger must not learn how close a signature came. */
 export function diagnose(options: DiagnoseOptions): readonly Diagnosis[] {
   const steps = diagnoseInSteps(options);
   for (;;) {

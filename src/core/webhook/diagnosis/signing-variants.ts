@@ -18,7 +18,6 @@ export type DigestVariant = {
   readonly findings: readonly CauseFinding[];
 };
 
-/** The bytes of the parts are concatenated. */
 export type SignedPartsOf = (body: Uint8Array) => readonly (string | Uint8Array)[];
 
 const SECRET_PREFIX = "whsec_";

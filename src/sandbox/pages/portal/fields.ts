@@ -121,7 +121,6 @@ export function filledFields(
   );
 }
 
-/** The refusal of an amount that is not in minor units names the likely value. */
 export function parseAmount(fields: ReadonlyMap<string, string>, currency: string): Outcome<number> {
   const text = fields.get("amount_minor") ?? "";
   const expectedText = explainAmountFault(text, currency);

@@ -30,7 +30,6 @@ const UNGUARDED_ROUTES: readonly PortalRoute[] = [
   firstStoreRoute("/portal/{anything}"),
 ];
 
-/** Each route checks the role and the store of its caller before it answers. */
 const ROUTES = UNGUARDED_ROUTES.map(guardRoute);
 
 /** These names are directly below `/portal`; they are never searched as ids. */

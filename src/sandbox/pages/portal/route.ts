@@ -39,9 +39,7 @@ export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
   readonly minRole: MinRole | null;
   /** Waits while its store is being erased, as its operation does (decision 91). */
   readonly entersStore: boolean;
-  /**
-   * Only our own pages may request this route, such as a script. Default: links on other sites may lead here.
-   */
+  /** Only our own pages may request this route, such as a script. Default: links on other sites may lead here. */
   readonly isOwnPagesOnly?: true;
 };
 

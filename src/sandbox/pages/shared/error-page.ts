@@ -11,10 +11,7 @@ import { SHARED_TEXTS } from "./texts.ts";
 
 export type RefusalContext = { readonly request: HttpRequest; readonly requestId: string };
 
-/**
- * `returnPath`: the path of the checkout's page. A screen reader announces this page if it replaces a
- * self-updating page.
- */
+/** A screen reader announces this page if it replaces a self-updating page. */
 export function refusalPage(refusalContext: RefusalContext, refusal: Refusal, returnPath?: string): Answer {
   return refusalAnswer(refusalContext, refusal, errorPage(refusal, returnPath));
 }

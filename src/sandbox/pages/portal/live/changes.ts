@@ -16,7 +16,7 @@ type LiveChanges = {
 type PageId = Pick<View, "storeId" | "id">;
 type ChangesContext = Pick<PortalContext, "writeSignals" | "requests" | "store" | "world">;
 
-/** The oldest are dropped; their pages are then read again. */
+/** The oldest stores are dropped; their pages are then read again. */
 const MAX_STORES = 100;
 const MAX_KEYS = 1000;
 const BUSY_CHANGE_COUNT = 100;
