@@ -3,6 +3,7 @@ import type { ObjectStorage } from "cloudflare:workers";
 import { expect, onTestFinished, test } from "vitest";
 import { createConnection } from "../../src/hosted/connection.ts";
 import { migrateTables, openObjectStore } from "../../src/hosted/store.ts";
+import { storageFailureOf } from "../../src/store/connection/storage-failure.ts";
 import { REQUESTS_DDL } from "../../src/store/request/requests.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 
@@ -73,7 +74,9 @@ test("a store says whether a write has succeeded since its start or the last fai
     [write, false],
   ] as const) {
     isFull = full;
-    await store.write(work).catch((error: unknown) => expect(String(error)).toMatch(/disk is full|no room/i));
+    await store
+      .write(work)
+      .catch((error: unknown) => expect(storageFailureOf(error)?.code).toBe("disk_full"));
     seen.push(store.hasWritten());
   }
   expect(seen).toEqual([false, true, true, false, false, true]);
