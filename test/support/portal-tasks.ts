@@ -1,4 +1,22 @@
+import { EXPLAIN_SENTENCES } from "../../src/core/explain/sentences.ts";
+import { english, type Words } from "../../src/core/language.ts";
 import { englishOf, factOf } from "../../src/core/readiness/drills/said.ts";
+import { PAYMENT_TEXTS } from "../../src/sandbox/pages/payment/texts.ts";
+import { CHECKOUTS_TEXTS } from "../../src/sandbox/pages/portal/checkout/texts.ts";
+import { LAUNCH_TEXTS } from "../../src/sandbox/pages/portal/readiness/texts.ts";
+import {
+  CATALOG_TEXTS,
+  CLOCK_TEXTS,
+  CONNECT_TEXTS,
+  FAULTS_TEXTS,
+  KEYS_TEXTS,
+  NOTICE_TEXTS,
+  STORES_TEXTS,
+} from "../../src/sandbox/pages/portal/store/texts.ts";
+import { COMMON_TEXTS, FRAME_TEXTS } from "../../src/sandbox/pages/portal/texts.ts";
+import { WEBHOOK_TEXTS } from "../../src/sandbox/pages/portal/webhook/texts.ts";
+import { deliveryCause } from "./delivery-causes.ts";
+import { inOrder } from "./in-order.ts";
 import type { Hand } from "./portal-hand.ts";
 
 /** The store of a task, with actions of its merchant's programs. */
@@ -106,7 +124,26 @@ const failingDelivery = async ({ order, endpoint }: TaskStore): Promise<void> =>
   await order({ order_id: "order-1001" });
 };
 
+/** The entries of the menu of a store. */
+const MENU = {
+  requests: english(FRAME_TEXTS.requests),
+  webhooks: english(FRAME_TEXTS.webhooks),
+  checkouts: english(FRAME_TEXTS.checkouts),
+  clock: english(FRAME_TEXTS.clock),
+  launch: english(FRAME_TEXTS.launch),
+  catalog: english(FRAME_TEXTS.catalog),
+  faults: english(FRAME_TEXTS.faults),
+  keys: english(FRAME_TEXTS.keys),
+  stores: english(FRAME_TEXTS.stores),
+};
+const OUTCOMES = CHECKOUTS_TEXTS.outcomes;
+
 const openOrder = ({ order }: TaskStore): Promise<void> => order({ order_id: "order-1001" });
+
+/** Matches a text that consists of these words. */
+function whole(words: Words): RegExp {
+  return new RegExp(`^${english(words)}$`);
+}
 
 /** The tasks for which people open the portal. */
 export const PORTAL_TASKS: readonly PortalTask[] = [
@@ -115,60 +152,64 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
     maxClicks: 2,
     prepare: refusedOrder,
     act: async (hand) => {
-      await hand.menu("Requests");
+      await hand.menu(MENU.requests);
       await hand.row("order-1002");
     },
-    ends: /: amount_minor must be an integer from 1 .*; got 0$/,
+    ends: inOrder("amount_minor", / 0$/),
   },
   {
     name: "find why an order was refused, by search",
     maxClicks: 2,
     prepare: refusedOrder,
     act: (hand) => hand.search("order-1002"),
-    ends: /: amount_minor must be an integer from 1 .*; got 0$/,
+    ends: inOrder("amount_minor", / 0$/),
   },
   {
     name: "find why a delivery fails",
     maxClicks: 2,
     prepare: failingDelivery,
     act: async (hand) => {
-      await hand.menu("Webhooks");
+      await hand.menu(MENU.webhooks);
       await hand.row("order.created");
     },
-    ends: /^the receiver failed: see its log/,
+    ends: inOrder(deliveryCause("5xx")),
   },
   {
     name: "replay an event",
     maxClicks: 3,
     prepare: failingDelivery,
     act: async (hand) => {
-      await hand.menu("Webhooks");
+      await hand.menu(MENU.webhooks);
       await hand.row("order.created");
-      await hand.click("Replay");
+      await hand.click(english(WEBHOOK_TEXTS.replay));
     },
-    ends: /^Delivered again at .*: 500/,
+    ends: inOrder(WEBHOOK_TEXTS.notices.done.replayed("{at}"), "500"),
   },
   {
     name: "decline a payment",
     maxClicks: 3,
     prepare: openOrder,
     act: async (hand) => {
-      await hand.menu("Checkouts");
+      await hand.menu(MENU.checkouts);
       await hand.click("order-1001");
-      await hand.click("Decline");
+      await hand.click(english(OUTCOMES.declined));
     },
-    ends: /^Done at .*: pending · declined, 4 attempts left$/,
+    ends: inOrder(
+      CHECKOUTS_TEXTS.done("{at}"),
+      COMMON_TEXTS.statuses.pending,
+      EXPLAIN_SENTENCES.last.declined(4),
+    ),
   },
   {
     name: "let an order expire by the clock",
     maxClicks: 3,
     prepare: openOrder,
     act: async (hand) => {
-      await hand.menu("Clock");
+      await hand.menu(MENU.clock);
       await hand.click("+6h");
-      await hand.click(/1 expired/);
+      await hand.click(inOrder(CLOCK_TEXTS.became(1), COMMON_TEXTS.statuses.expired));
     },
-    ends: "by the clock",
+    ends: english(EXPLAIN_SENTENCES.lastBy.clock),
   },
   {
     name: "compare the two requests of a 409",
@@ -178,7 +219,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
       await order({ order_id: "order-1001", amount_minor: 2999 }, "the-same-key");
     },
     act: async (hand) => {
-      await hand.menu("Requests");
+      await hand.menu(MENU.requests);
       await hand.row("409");
       await hand.sees(/^1999$/);
     },
@@ -188,13 +229,13 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
     name: "add an endpoint after eight wrong addresses",
     maxClicks: 11,
     act: async (hand, { receiver }) => {
-      await hand.menu("Webhooks");
+      await hand.menu(MENU.webhooks);
       for (const url of WRONG_URLS) {
         await hand.type("url", url);
-        await hand.isRefused("Add the endpoint", "url");
+        await hand.isRefused(english(WEBHOOK_TEXTS.add), "url");
       }
       await hand.type("url", receiver("/takes"));
-      await hand.click("Add the endpoint");
+      await hand.click(english(WEBHOOK_TEXTS.add));
     },
     ends: /: 204/,
   },
@@ -203,47 +244,47 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
     maxClicks: 2,
     prepare: ({ drilled }) => drilled(),
     act: async (hand) => {
-      await hand.menu("Launch");
-      await hand.click(/\d+ of \d+ steps/, "details.result");
+      await hand.menu(MENU.launch);
+      await hand.click(inOrder(LAUNCH_TEXTS.steps(0, 4)), "details.result");
     },
-    ends: /^\d+ steps failed: The receiver answers 2xx to everything/,
+    ends: inOrder(LAUNCH_TEXTS.failedSteps(4), englishOf(factOf("takes_all"))),
   },
   {
     name: "pause an endpoint and enable it",
     maxClicks: 4,
     prepare: ({ endpoint }) => endpoint("/takes"),
     act: async (hand) => {
-      await hand.menu("Webhooks");
+      await hand.menu(MENU.webhooks);
       await hand.click(/\/takes$/);
-      await hand.click("Pause");
-      await hand.sees(/^paused$/);
-      await hand.click("Enable");
+      await hand.click(english(WEBHOOK_TEXTS.pause));
+      await hand.sees(whole(WEBHOOK_TEXTS.endpointStates.paused));
+      await hand.click(english(WEBHOOK_TEXTS.enable));
     },
-    ends: /^enabled$/,
+    ends: whole(WEBHOOK_TEXTS.endpointStates.enabled),
   },
   {
     name: "rotate the secret of an endpoint",
     maxClicks: 4,
     prepare: ({ endpoint }) => endpoint("/takes"),
     act: async (hand) => {
-      await hand.menu("Webhooks");
+      await hand.menu(MENU.webhooks);
       await hand.click(/\/takes$/);
-      await hand.click("Rotate the secret");
-      await hand.click("Create a new secret");
+      await hand.click(english(WEBHOOK_TEXTS.rotate));
+      await hand.click(english(WEBHOOK_TEXTS.rotateSure));
     },
-    ends: "Configure your receiver with this secret.",
+    ends: english(WEBHOOK_TEXTS.shownOnce),
   },
   {
     name: "add a price that is refused first",
     maxClicks: 6,
     act: async (hand) => {
-      await hand.menu("Catalog");
+      await hand.menu(MENU.catalog);
       await hand.type("price_id", "oolong");
       await hand.type("amount_minor", "7.50");
       await hand.type("currency", "EUR");
-      await hand.isRefused("Add the price", "amount_minor");
+      await hand.isRefused(english(CATALOG_TEXTS.addNow), "amount_minor");
       await hand.type("amount_minor", "750");
-      await hand.click("Add the price");
+      await hand.click(english(CATALOG_TEXTS.addNow));
     },
     ends: /^oolong$/,
   },
@@ -251,33 +292,33 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
     name: "add a fault by its action and see it hit",
     maxClicks: 5,
     act: async (hand, { order }) => {
-      await hand.menu("Faults");
+      await hand.menu(MENU.faults);
       await hand.click("status", "#add");
-      await hand.click("Add the fault");
+      await hand.click(english(FAULTS_TEXTS.addNow));
       await order({ order_id: "order-1001" });
-      await hand.menu("Requests");
+      await hand.menu(MENU.requests);
       await hand.row("order-1001");
     },
-    ends: /^POST \/v1\/orders .*fault/,
+    ends: /^POST \/v1\/orders .*\(status\)/,
   },
   {
     name: "make a key and revoke it",
     maxClicks: 4,
     act: async (hand) => {
-      await hand.menu("Keys");
-      await hand.click("Create the key");
-      await hand.sees("The new API key, shown once");
-      await hand.click("Revoke", "tbody tr:last-child");
-      await hand.click("Revoke this key");
+      await hand.menu(MENU.keys);
+      await hand.click(english(KEYS_TEXTS.createNow));
+      await hand.sees(english(CONNECT_TEXTS.newKey));
+      await hand.click(english(KEYS_TEXTS.revoke), "tbody tr:last-child");
+      await hand.click(english(KEYS_TEXTS.revokeNow));
     },
-    ends: /^revoked$/,
+    ends: whole(KEYS_TEXTS.revoked),
   },
   {
     name: "switch the language",
     maxClicks: 1,
     changesBrowser: true,
     act: (hand) => hand.click("中文"),
-    ends: "首次接入",
+    ends: CONNECT_TEXTS.steps[1],
   },
   {
     name: "find an order by a part of its description",
@@ -294,13 +335,13 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
     maxClicks: 6,
     prepare: openOrder,
     act: async (hand) => {
-      await hand.menu("Checkouts");
+      await hand.menu(MENU.checkouts);
       await hand.click("order-1001");
-      const tab = await hand.openTab(/Open payment page/);
-      await tab.click(/^\s*Pay with Alipay/);
-      await tab.click("Open the sandbox wallet here");
-      await tab.click(/^\s*Pay €19.99/);
-      await tab.sees("Payment successful");
+      const tab = await hand.openTab(inOrder(CHECKOUTS_TEXTS.openPage));
+      await tab.click(inOrder(/^\s*/, PAYMENT_TEXTS.payWith.alipay_plus));
+      await tab.click(english(PAYMENT_TEXTS.openWallet));
+      await tab.click(inOrder(/^\s*/, PAYMENT_TEXTS.confirm, "€19.99"));
+      await tab.sees(english(PAYMENT_TEXTS.result.succeeded));
       await tab.close();
     },
     ends: /order\.succeeded/,
@@ -309,25 +350,25 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
     name: "create a test order from the empty list",
     maxClicks: 2,
     act: async (hand) => {
-      await hand.menu("Checkouts");
-      await hand.click("Create", "details.test-order");
+      await hand.menu(MENU.checkouts);
+      await hand.click(english(CHECKOUTS_TEXTS.create), "details.test-order");
     },
-    ends: /^The test order .* was created\.$/,
+    ends: inOrder(COMMON_TEXTS.testOrderMade("{order}")),
   },
   {
     name: "take a snapshot and restore it",
     maxClicks: 6,
     prepare: openOrder,
     act: async (hand, { order }) => {
-      await hand.menu("Stores");
+      await hand.menu(MENU.stores);
       await hand.type("name", "before-the-sale", "form[action$='/snapshots']");
-      await hand.click("Snapshot of this store");
-      await hand.sees("The snapshot before-the-sale was taken.");
+      await hand.click(english(STORES_TEXTS.snapshotStore));
+      await hand.sees(english(NOTICE_TEXTS.taken("before-the-sale")));
       await order({ order_id: "order-1002" });
-      await hand.click("Restore", "#snapshots tr:has-text('before-the-sale')");
-      await hand.click("Restore this snapshot");
-      await hand.sees(/^The snapshot was restored: /);
-      await hand.menu("Checkouts");
+      await hand.click(english(STORES_TEXTS.restore), "#snapshots tr:has-text('before-the-sale')");
+      await hand.click(english(STORES_TEXTS.restoreNow));
+      await hand.sees(english(NOTICE_TEXTS.restored(1)));
+      await hand.menu(MENU.checkouts);
       await hand.misses("order-1002");
     },
     ends: "order-1001",
@@ -336,10 +377,10 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
     name: "skip a drill for a week",
     maxClicks: 4,
     act: async (hand) => {
-      await hand.menu("Launch");
-      await hand.click("Skip for 7 days", "#drill-duplicates");
+      await hand.menu(MENU.launch);
+      await hand.click(english(LAUNCH_TEXTS.waive), "#drill-duplicates");
       await hand.type("reason", "Our shop books by hand", "#drill-duplicates");
-      await hand.click("Skip this drill", "#drill-duplicates");
+      await hand.click(english(LAUNCH_TEXTS.waiveNow), "#drill-duplicates");
     },
     ends: /Our shop books by hand/,
   },
@@ -348,10 +389,10 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
     maxClicks: 3,
     changesBrowser: true,
     act: async (hand) => {
-      await hand.click("This browser");
-      await hand.click("Sign out everywhere");
-      await hand.click("Sign out these browsers");
+      await hand.click(english(FRAME_TEXTS.session));
+      await hand.click(english(FRAME_TEXTS.signOutEverywhere));
+      await hand.click(english(FRAME_TEXTS.signOutEverywhereSure));
     },
-    ends: /run this command in a terminal/,
+    ends: english(FRAME_TEXTS.signInHint),
   },
 ];
