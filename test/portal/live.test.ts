@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { english } from "../../src/core/language.ts";
+import { NOTICE_TEXTS } from "../../src/sandbox/pages/portal/store/texts.ts";
 import { eventually, runOn } from "../support/eventually.ts";
 import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { askPortal } from "../support/portal-sign-in.ts";
@@ -196,7 +198,7 @@ test("a reset updates each open page of its store once", async () => {
   const [page, list] = [await open("/overview"), await open("/checkouts?seen=1")];
   const store = portal.home.replace("/portal/", "");
   const after = await portal.act("/portal/stores/reset", { store, name: "Sandbox Store" });
-  expect(after.text).toContain("Sandbox Store was reset.");
+  expect(after.text).toContain(english(NOTICE_TEXTS.storeReset("Sandbox Store")));
   expect((await list.answer()).headers["HX-Refresh"]).toBe("true");
   expect([await page.ask(), await page.ask()]).toEqual([200, 304]);
 });
