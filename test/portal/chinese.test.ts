@@ -2,10 +2,11 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { HISTORY_NAMES } from "../../src/core/judge/histories/histories.ts";
-import { factOf, FACT_TABLES } from "../../src/core/readiness/drills/said.ts";
+import { factOf, FACT_TABLES, wordsOf } from "../../src/core/readiness/drills/said.ts";
 import { WEBHOOK_STEP_TITLES } from "../../src/core/readiness/drills/webhook.ts";
 import type { DrillKind } from "../../src/core/readiness/names.ts";
 import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
+import { LAUNCH_TEXTS } from "../../src/sandbox/pages/portal/readiness/texts.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { portalPages } from "../support/portal-addresses.ts";
 import { signedIn, textOf } from "../support/portal.ts";
@@ -75,16 +76,8 @@ function englishIn(html: string, quoted: readonly string[]): readonly string[] {
   return [...(own.replaceAll(COMMAND, "").match(SENTENCE) ?? []), ...(own.match(HALF_WIDTH) ?? [])];
 }
 
-/** Names and descriptions that a first start gives the merchant, and bytes from outside. */
-const MERCHANT_TEXTS = [
-  "A bento box",
-  "A coffee",
-  "A concert ticket",
-  "Sandbox Store",
-  "Sandbox Merchant",
-  "[object Promise]",
-  "connect ECONNREFUSED",
-];
+/** Names that a first start gives the merchant, and bytes from outside. */
+const MERCHANT_TEXTS = ["Sandbox Store", "Sandbox Merchant", "[object Promise]", "connect ECONNREFUSED"];
 const TERMS = { order_id: "1001", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
 /** A store with an entry in every list, and a browser that prefers Chinese. */
@@ -111,6 +104,10 @@ async function openShop() {
     expect([line, code, stderr]).toEqual([line, 0, expect.anything()]);
     return stdout;
   };
+  const { prices } = JSON.parse(await run("prices list --json")) as {
+    readonly prices: readonly { readonly description: string | null }[];
+  };
+  messages.push(...prices.flatMap(({ description }) => description ?? []));
   return { harness, sandbox, portal, answer, messages, create, run };
 }
 
@@ -228,13 +225,8 @@ test("no Chinese page of the portal has an English sentence of the program", asy
     read(`find ${text}`, location === undefined ? html : (await portal.get(location)).html);
   }
   const launch = await portal.get(`${home}/launch`);
-  for (const cause of [
-    "对所有请求都返回 2xx",
-    "再次推送支付事件时，订单重复入账",
-    "重试因使用新的幂等键收到",
-    "顾客一返回",
-  ])
-    expect(launch.text).toContain(cause);
+  for (const cause of ["takes_all", "books_again", "new_key", "believes_return"])
+    expect(launch.text).toContain(wordsOf(factOf(cause))[1]);
   const unknown = "00000000-0000-7000-8000-00000000dead";
   for (const path of [
     "checkouts",
@@ -284,6 +276,6 @@ test("the Chinese page of a running drill has no English sentence of the program
   const { id = "" } = await control("/leases", { drill: "duplicates", ...lease });
   pages.push((await portal.get(launch)).html);
   await control(`/leases/${id}/end`, {});
-  expect(textOf(pages.at(-1) ?? "")).toContain("检查清单 进行中");
+  expect(textOf(pages.at(-1) ?? "")).toContain(`${LAUNCH_TEXTS.checklist[1]} ${LAUNCH_TEXTS.running[1]}`);
   expect([...new Set(pages.flatMap((html) => englishIn(html, MERCHANT_TEXTS)))]).toEqual([]);
 });
