@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
+import { english } from "../../src/core/language.ts";
+import { FRAME_TEXTS } from "../../src/sandbox/pages/portal/texts.ts";
 import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { PRICE, WRONG_FORMS } from "../support/wrong-forms.ts";
+import { refusalText } from "../support/refusal-texts.ts";
 import { postForm, signIn } from "../support/portal-sign-in.ts";
 import { signedIn, textOf, type Page, type Portal } from "../support/portal.ts";
 
@@ -102,12 +105,14 @@ test("only the confirmation form of the refused action stays open", async () => 
     expect([path, refused.status]).toEqual([path, 400]);
     expect(refused.html.match(/<details class="asked" open/g)).toHaveLength(1);
     expect(refused.html.match(/value="Secnd"[^>]*autofocus/g)).toHaveLength(1);
-    expect(refused.text).toContain('expected the name of the store, "Second"; got "Secnd"');
+    expect(refused.text).toMatch(
+      refusalText("store_name_differs", { wanted: '"Second"', received: '"Secnd"' }),
+    );
     expect(refused.html).toContain(`action="${portal.home}/stores"`);
   }
   // A form that does not name its page, as a program would send it.
   const { status, text } = await portal.post("/portal/stores/reset", { store: first, name: "x" });
-  expect([status, text.includes("Go back")]).toEqual([400, true]);
+  expect([status, text.includes(english(FRAME_TEXTS.hints[400]))]).toEqual([400, true]);
 });
 
 test("a late action is refused, and shows the current page with the reason at the top", async () => {
@@ -120,7 +125,10 @@ test("a late action is refused, and shows the current page with the reason at th
   expect(late.html).toMatch(/<p class="notice bad" role="status"\s+tabindex="-1" autofocus>\s*\w+/);
   expect(late.text).toContain("succeeded");
   const gone = await portal.post(`${portal.home}/snapshots/remove`, { name: "nothing" });
-  expect([gone.status, gone.text.includes("there is no snapshot nothing")]).toEqual([404, true]);
+  expect([gone.status, gone.text]).toEqual([
+    404,
+    expect.stringMatching(refusalText("no_snapshot", { snapshot: "nothing" })),
+  ]);
 });
 
 test("the administrator's forms also show refusals in place", async () => {
@@ -153,5 +161,5 @@ test("text that was typed into a refused form is escaped", async () => {
 test("a form with an unknown action is refused with a separate page", async () => {
   const portal = await openPortal();
   const { status, text } = await portal.post(`${portal.home}/clock`, { action: "jump" });
-  expect([status, text.includes("Go back, correct the error")]).toEqual([400, true]);
+  expect([status, text.includes(english(FRAME_TEXTS.hints[400]))]).toEqual([400, true]);
 });
