@@ -96,7 +96,10 @@ test("a route of the portal answers only the cookie of its role; other credentia
       if (row.role === `portal ${who}`) continue;
       const { status, body, headers: got } = await send(row, headers);
       // RFC 9110, section 15.5.2: a 401 needs a challenge. For this scheme no browser asks for a password by itself.
-      expect([row.path, got["WWW-Authenticate"]]).toEqual([row.path, 'Cookie realm="checkout portal"']);
+      expect([row.path, got["WWW-Authenticate"]]).toEqual([
+        row.path,
+        expect.stringMatching(/^Cookie realm="/),
+      ]);
       const hasForm = String(body).includes('id="sign-in"');
       expect([row.method, row.path, who, status, hasForm]).toEqual([row.method, row.path, who, 401, true]);
     }
@@ -245,7 +248,7 @@ test("another spelling of a path opens no page of another role, and changes noth
       // An unknown page may be searched for as an id in the merchant's own store.
       const isSafe = status >= 400 || leads.startsWith(`/portal/${store}/`);
       expect([path, status, leads, isSafe]).toEqual([path, status, leads, true]);
-      expect(String(body)).not.toContain("<h1>Clock</h1>");
+      expect(String(body)).not.toContain(`action="/portal/${store}/clock"`);
     }
   }
   expect(stored()).toBe(before);

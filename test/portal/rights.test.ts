@@ -219,6 +219,6 @@ test("a link's session survives a restart of the sandbox, and ends when the link
     }[];
   };
   expect([tokens.map(({ kind }) => kind), tokens[0]?.used_at !== null]).toEqual([["link", "session"], true]);
-  expect(await run(`tokens revoke ${tokens[0]?.token_id ?? ""}`)).toContain("the link");
+  expect((await harness.run(["tokens", "revoke", tokens[0]?.token_id ?? ""])).code).toBe(0);
   expect(await look()).toBe(401);
 });

@@ -3,7 +3,12 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { CHECKLIST_ITEMS } from "../../src/core/readiness/names.ts";
+import { english } from "../../src/core/language.ts";
 import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
+import { FRAME_TEXTS } from "../../src/sandbox/pages/portal/texts.ts";
+import { SHARED_TEXTS } from "../../src/sandbox/pages/shared/texts.ts";
+import { storageFailure } from "../../src/store/connection/storage-failure.ts";
+import { refusalText } from "../support/refusal-texts.ts";
 import { REAL } from "../support/real.ts";
 import { createHarness } from "../support/harness.ts";
 import {
@@ -41,10 +46,10 @@ test("a sign-in link works for one browser, once, within ten minutes", async () 
     new RegExp(`^checkout_portal_${port}=[0-9a-f-]{36}; Path=/portal; HttpOnly; SameSite=Strict$`),
   );
   const shown = await load(sandbox, `${home}/clock`, { Cookie: cookieIn(begun) });
-  expect([shown.status, String(shown.body).includes("<h1>Clock</h1>")]).toEqual([200, true]);
+  expect([shown.status, String(shown.body).includes(`action="${home}/clock"`)]).toEqual([200, true]);
   const again = await enter(code, { to: `${home}/clock` });
   expect([again.status, again.headers["Set-Cookie"]]).toEqual([401, undefined]);
-  expect(String(again.body)).toContain("This code was already used, has expired, or was never issued");
+  expect(String(again.body)).toContain(english(FRAME_TEXTS.codeRefused));
   expect(String(again.body)).toContain(`name="to" value="${home}/clock"`);
 
   const [early, late] = [codeOf(await newLink(harness)), codeOf(await newLink(harness))];
@@ -65,7 +70,7 @@ test("the code or the whole link can be pasted into the form on every page that 
   expect(html).toContain("checkout open</code>");
   expect(html).not.toContain("Sandbox Store");
   const chinese = await load(sandbox, home, { "Accept-Language": "zh-CN" });
-  expect(String(chinese.body)).toContain("<h1>登录</h1>");
+  expect(String(chinese.body)).toContain(`<h1>${FRAME_TEXTS.signIn[1]}</h1>`);
 });
 
 test("a sign-in never leads out of the portal", async () => {
@@ -95,7 +100,7 @@ test("ten wrong tokens within a minute block even the correct token for a while;
   const { admin_token: adminToken } = JSON.parse(harness.readState("admin.json")) as { admin_token: string };
   const waits = await guess(adminToken);
   expect([waits.status, waits.headers["Retry-After"]]).toEqual([429, "51"]);
-  expect(String(waits.body)).toContain("Too many wrong attempts. Try again in 51 s.");
+  expect(String(waits.body)).toContain(english(FRAME_TEXTS.tooManyTries(51)));
 
   const right = codeOf(await newLink(harness));
   for (let tries = 1; tries <= 200; tries += 1) {
@@ -159,8 +164,8 @@ test("signing out ends one session; checkout portal sign-out ends all sessions a
   expect(out.headers["Set-Cookie"]).toMatch(/=; Path=\/portal; .*Max-Age=0$/);
   expect([await see(one), await see(other)]).toEqual([401, 200]);
   const link = await newLink(harness);
-  const { code, stdout } = await harness.run(["portal", "sign-out"]);
-  expect([code, stdout]).toEqual([0, "1 browser was signed out\n"]);
+  const { code, stdout } = await harness.run(["portal", "sign-out", "--json"]);
+  expect([code, JSON.parse(stdout)]).toEqual([0, { ended: 1 }]);
   expect([await see(other), (await enter(codeOf(link))).status]).toEqual([401, 401]);
 });
 
@@ -223,7 +228,7 @@ test("only the admin token signs the administrator in, and an error page of the 
     admin_token: sandbox.ready.control_token,
   });
   expect([merchants.status, merchants.headers["Set-Cookie"]]).toEqual([401, undefined]);
-  expect(String(merchants.body)).toContain("This is not the admin token of this sandbox");
+  expect(String(merchants.body)).toContain(english(FRAME_TEXTS.tokenRefused));
 });
 
 test("a portal cookie gives no access to v1 or the control API", async () => {
@@ -281,13 +286,13 @@ test("checkout open reports an unknown id and prints no link", async () => {
     expect([words, (await harness.run(["open", ...words.split(" ")])).code]).toEqual([words, 0]);
   const unknown = "0199a3c4-5d00-7000-8000-00000000dead";
   for (const [words, said] of [
-    [unknown, `no object in this sandbox has the id ${unknown}`],
-    [`${unknown} --store ${storeId}`, `no object in this store has the id ${unknown}`],
-    [`${id} --store ${other.store_id}`, `no object in this store has the id ${id}`],
+    [unknown, refusalText("no_object_here", { object: unknown })],
+    [`${unknown} --store ${storeId}`, refusalText("no_object_in_store", { object: unknown })],
+    [`${id} --store ${other.store_id}`, refusalText("no_object_in_store", { object: id })],
   ] as const) {
     const { code, stdout, stderr } = await harness.run(["open", ...words.split(" ")]);
     expect([words, code, stdout]).toEqual([words, 1, ""]);
-    expect(stderr).toContain(said);
+    expect(stderr).toMatch(said);
   }
   expect(harness.opened).toHaveLength(6);
 });
@@ -329,7 +334,7 @@ test("checkout open prints the link and the reason if the sign-in file cannot be
     { ...elsewhere, cwd: tempFolder() },
   ]) {
     const { code, stdout, stderr } = await harness.run(["open"], command);
-    expect([code, stderr]).toEqual([0, expect.stringMatching(/no browser was opened .*disk is full/)]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining(storageFailure("disk_full").sentence)]);
     expect((await enter(codeOf(stdout.trim()))).status).toBe(303);
   }
   expect(harness.opened).toEqual([]);
@@ -387,7 +392,7 @@ test("an error page of the portal has the right status, the menu and a remedy", 
   const { cookie, formToken } = await signIn(harness, sandbox, "merchant");
   const lost = await load(sandbox, `${home}/nothing/here`, { Cookie: cookie });
   expect([lost.status, String(lost.body).includes(`href="${home}/checkouts"`)]).toEqual([404, true]);
-  expect(String(lost.body)).toContain("<h1>This page does not exist</h1>");
+  expect(String(lost.body)).toContain(`<h1>${english(SHARED_TEXTS.errorTitle[404])}</h1>`);
   const wrong = await postForm(
     sandbox,
     `${home}/clock`,
@@ -402,13 +407,13 @@ test("an error page of the portal has the right status, the menu and a remedy", 
 
 test("a disk failure shows a page of the portal with the cause and the command checkout doctor", () => {
   const request = { method: "POST", target: "/portal/admin/x", rawHeaders: [], body: new Uint8Array() };
-  const refusal = { code: "storage_unavailable", message: "the disk is full" } as const;
+  const refusal = { code: "storage_unavailable", message: "the quota is used up" } as const;
   const { status, body } = PORTAL_AREA.fail(request, "id", refusal);
   const html = typeof body === "string" ? body : "";
-  expect([status, html]).toEqual([503, expect.stringContaining("checkout doctor shows why")]);
+  expect([status, html]).toEqual([503, expect.stringContaining(english(FRAME_TEXTS.hints[503]))]);
   expect(html).toContain('<body class="portal alone admin');
-  expect(html).toContain("the disk is full");
-  expect(html).not.toContain("Go back to the shop");
+  expect(html).toContain("the quota is used up");
+  expect(html).not.toContain(english(SHARED_TEXTS.errorHint));
 });
 
 test("a path without a store opens the page of that name in the first store, or searches for the id", async () => {
@@ -428,9 +433,13 @@ test("the top bar shows the store's time and a frozen clock, and the menu counts
   const { cookie } = await signIn(harness, sandbox, "merchant");
   const page = async () => String((await load(sandbox, `${home}/connect`, { Cookie: cookie })).body);
   expect(await page()).toMatch(/<time\s+datetime="2026-01-15T12:00:00.000Z"/);
-  expect(await page()).toMatch(new RegExp(`Launch</span><span class="count">\\d/${CHECKLIST_ITEMS.length}<`));
+  expect(await page()).toMatch(
+    new RegExp(`${english(FRAME_TEXTS.launch)}</span><span class="count">\\d/${CHECKLIST_ITEMS.length}<`),
+  );
   await harness.run("orders create --order-id order-1 --price-id price_coffee".split(" "));
-  expect(await page()).toMatch(/Checkouts<\/span\s*><span class="count">1</);
+  expect(await page()).toMatch(
+    new RegExp(`${english(FRAME_TEXTS.checkouts)}</span\\s*><span class="count">1<`),
+  );
   await harness.run(["sandbox", "clock", "freeze"]);
-  expect(await page()).toContain("frozen");
+  expect(await page()).toContain(english(FRAME_TEXTS.frozen));
 });
