@@ -40,14 +40,14 @@ async function openAdmin() {
 }
 
 test("the administrator's page shows which store's request is waiting, and the administrator answers it on the store's page", async () => {
-  const { harness, merchant, admin } = await openAdmin();
+  const { harness, sandbox, merchant, admin } = await openAdmin();
   await harness.run(["stores", "create", "--name", "Tea Shop"]);
   expect((await admin.post(`${admin.home}/acts`, { action: "open_gate" })).status).toBe(409);
   const other = await admin.get("/portal/admin");
   expect(other.text).not.toContain(english(ADMIN_TEXTS.waiting));
   await merchant.post(`${merchant.home}/launch/production`, { note: "launch on 1 December" });
   expect((await admin.get("/portal/admin")).text).toMatch(
-    inOrder("Sandbox Store", ADMIN_TEXTS.waiting, "Tea Shop"),
+    inOrder(sandbox.ready.store_name, ADMIN_TEXTS.waiting, "Tea Shop"),
   );
   expect((await admin.get(admin.home)).text).toContain("launch on 1 December");
   const approved = await admin.act({ action: "approve_credential", note: "as agreed" });

@@ -76,8 +76,8 @@ function englishIn(html: string, quoted: readonly string[]): readonly string[] {
   return [...(own.replaceAll(COMMAND, "").match(SENTENCE) ?? []), ...(own.match(HALF_WIDTH) ?? [])];
 }
 
-/** Names that a first start gives the merchant, and bytes from outside. */
-const MERCHANT_TEXTS = ["Sandbox Store", "Sandbox Merchant", "[object Promise]", "connect ECONNREFUSED"];
+/** Bytes from outside. */
+const FOREIGN_TEXTS = ["[object Promise]", "connect ECONNREFUSED"];
 const TERMS = { order_id: "1001", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
 /** A store with an entry in every list, and a browser that prefers Chinese. */
@@ -104,6 +104,11 @@ async function openShop() {
     expect([line, code, stderr]).toEqual([line, 0, expect.anything()]);
     return stdout;
   };
+  const { stores } = JSON.parse(await run("stores list --json")) as {
+    readonly stores: readonly { readonly name: string; readonly merchant_name: string }[];
+  };
+  // The names and descriptions that a first start gives the merchant.
+  messages.push(...stores.flatMap(({ name, merchant_name }) => [name, merchant_name]));
   const { prices } = JSON.parse(await run("prices list --json")) as {
     readonly prices: readonly { readonly description: string | null }[];
   };
@@ -150,7 +155,7 @@ test("no Chinese page of the portal has an English sentence of the program", asy
   const { home } = portal;
   const found: (readonly [string, readonly string[]])[] = [];
   const read = (where: string, html: string): void => {
-    const sentences = englishIn(html, [...MERCHANT_TEXTS, ...messages]);
+    const sentences = englishIn(html, [...FOREIGN_TEXTS, ...messages]);
     if (sentences.length > 0) found.push([where, sentences]);
   };
   const act = async (path: string, fields: Readonly<Record<string, string>> = {}): Promise<void> => {
@@ -247,7 +252,7 @@ test("no Chinese page of the portal has an English sentence of the program", asy
 });
 
 test("the Chinese page of a running drill has no English sentence of the program", async () => {
-  const { harness, sandbox, portal, run } = await openShop();
+  const { harness, sandbox, portal, messages, run } = await openShop();
   const launch = `${portal.home}/launch`;
   const pages: string[] = [];
   harness.vacate(3000);
@@ -277,5 +282,5 @@ test("the Chinese page of a running drill has no English sentence of the program
   pages.push((await portal.get(launch)).html);
   await control(`/leases/${id}/end`, {});
   expect(textOf(pages.at(-1) ?? "")).toContain(`${LAUNCH_TEXTS.checklist[1]} ${LAUNCH_TEXTS.running[1]}`);
-  expect([...new Set(pages.flatMap((html) => englishIn(html, MERCHANT_TEXTS)))]).toEqual([]);
+  expect([...new Set(pages.flatMap((html) => englishIn(html, [...FOREIGN_TEXTS, ...messages])))]).toEqual([]);
 });

@@ -193,12 +193,13 @@ test("polls are refused after a sign-out and after the deletion of the store", a
 });
 
 test("a reset updates each open page of its store once", async () => {
-  const { open, create, portal } = await openPortal();
+  const { open, create, portal, sandbox } = await openPortal();
+  const { store_name: name } = sandbox.ready;
   await create("a");
   const [page, list] = [await open("/overview"), await open("/checkouts?seen=1")];
   const store = portal.home.replace("/portal/", "");
-  const after = await portal.act("/portal/stores/reset", { store, name: "Sandbox Store" });
-  expect(after.text).toContain(english(NOTICE_TEXTS.storeReset("Sandbox Store")));
+  const after = await portal.act("/portal/stores/reset", { store, name });
+  expect(after.text).toContain(english(NOTICE_TEXTS.storeReset(name)));
   expect((await list.answer()).headers["HX-Refresh"]).toBe("true");
   expect([await page.ask(), await page.ask()]).toEqual([200, 304]);
 });

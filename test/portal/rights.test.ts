@@ -173,7 +173,9 @@ test("a refused form of a store's session shows no other store, whichever store 
   ] as const;
   for (const [path, fields] of tries) {
     const { status, body } = await postForm(sandbox, path, { ...fields, token }, { Cookie: cookie });
-    const shown = ["Sandbox Store", `/portal/${first}`].filter((text) => String(body).includes(text));
+    const shown = [sandbox.ready.store_name, `/portal/${first}`].filter((text) =>
+      String(body).includes(text),
+    );
     expect([fields, status, shown]).toEqual([fields, 404, []]);
   }
   for (const id of [first, "00000000-0000-7000-8000-0000000000aa"]) {

@@ -68,7 +68,7 @@ test("the code or the whole link can be pasted into the form on every page that 
   expect(html).toContain(`<form method="post" action="${SIGN_IN}"`);
   expect(html).toContain(`name="to" value="${home}/checkouts?status=failed"`);
   expect(html).toContain("checkout open</code>");
-  expect(html).not.toContain("Sandbox Store");
+  expect(html).not.toContain(sandbox.ready.store_name);
   const chinese = await load(sandbox, home, { "Accept-Language": "zh-CN" });
   expect(String(chinese.body)).toContain(`<h1>${FRAME_TEXTS.signIn[1]}</h1>`);
 });
@@ -223,7 +223,7 @@ test("only the admin token signs the administrator in, and an error page of the 
   expect(cookie).toMatch(new RegExp(`^checkout_portal_admin_${port}=`));
   const html = String((await load(sandbox, "/portal/admin/no/page", { Cookie: cookie })).body);
   expect(html).toContain('<body class="portal admin');
-  expect(html).not.toContain("Sandbox Store");
+  expect(html).not.toContain(sandbox.ready.store_name);
   const merchants = await postForm(sandbox, "/portal/admin/sign-in", {
     admin_token: sandbox.ready.control_token,
   });

@@ -401,29 +401,30 @@ test("a new store shows its key once, on its Connect page", async () => {
 });
 
 test("a store is reset or deleted only after the user typed its name", async () => {
-  const { portal, home, create, get, read, refused, run } = await openPortal();
+  const { sandbox, portal, home, create, get, read, refused, run } = await openPortal();
+  const { store_name: ownName } = sandbox.ready;
   await create("order-1");
   const storeId = home.replace("/portal/", "");
   const orders = async (): Promise<number> =>
     (await read<{ checkouts: unknown[] }>("orders", "list")).checkouts.length;
-  expect(await refused("/portal/stores/reset", { store: storeId, name: "sandbox store" })).toEqual([
+  expect(await refused("/portal/stores/reset", { store: storeId, name: ownName.toLowerCase() })).toEqual([
     400,
     expect.stringMatching(refusalText("store_name_differs")),
   ]);
   expect(await orders()).toBe(1);
-  const done = await portal.post("/portal/stores/reset", { store: storeId, name: "Sandbox Store" });
+  const done = await portal.post("/portal/stores/reset", { store: storeId, name: ownName });
   expect([done.status, done.location?.replace(/\?said=.*/, "")]).toEqual([303, `${home}/stores`]);
   expect(await orders()).toBe(0);
 
   await run("stores", "create", "--name", "Tea Shop");
   const { html } = await get("/stores");
   const [, other = ""] = /href="(\/portal\/[0-9a-f-]{36})\/start">Tea Shop/.exec(html) ?? [];
-  expect((await refused(`${other}/delete`, { name: "Sandbox Store" }))[0]).toBe(400);
+  expect((await refused(`${other}/delete`, { name: ownName }))[0]).toBe(400);
   expect((await portal.act(`${other}/delete`, { name: "Tea Shop" })).text).toContain(
     english(NOTICE_TEXTS.storeDeleted("Tea Shop")),
   );
   expect((await portal.get(`${other}/connect`)).status).toBe(404);
-  expect((await refused("/delete", { name: "Sandbox Store" }))[0]).toBe(409);
+  expect((await refused("/delete", { name: ownName }))[0]).toBe(409);
 });
 
 test("a snapshot is created, listed, restored and removed", async () => {
