@@ -1,6 +1,6 @@
 import jsqr from "jsqr";
 import { PNG } from "pngjs";
-import type { Page, Route } from "playwright-core";
+import type { Locator, Page, Route } from "playwright-core";
 import { expect, test } from "vitest";
 import { displayText, printable } from "../../src/core/text.ts";
 import { axeFaults } from "../support/axe.ts";
@@ -11,88 +11,88 @@ import { HOSTILE_TEXTS } from "../support/hostile-texts.ts";
 import { lookSetter, type Look } from "../support/looks.ts";
 import { openShop, OTHER_HOST, type Customer, type Shop, type SoldCheckout } from "../support/shop.ts";
 import { english } from "../../src/core/language.ts";
+import { EXPLAIN_SENTENCES } from "../../src/core/explain/sentences.ts";
 import { PAYMENT_TEXTS } from "../../src/sandbox/pages/payment/texts.ts";
+import type { WALLET_OUTCOMES } from "../../src/sandbox/pages/payment/wallet-page.ts";
+import { SHARED_TEXTS } from "../../src/sandbox/pages/shared/texts.ts";
 
 /** A payment: the customer's action in the wallet, and the final status of the order and its page. */
 type Ending = {
   readonly name: string;
   readonly act: (page: Page, shop: Shop, sold: SoldCheckout) => Promise<unknown>;
-  readonly status: string;
-  readonly heading: string;
+  readonly status: keyof typeof PAYMENT_TEXTS.result;
 };
 
 const ENDINGS: readonly Ending[] = [
   {
     name: "pays",
-    act: (page) => press(page, "Pay €19.99"),
+    act: async (page) => {
+      expect(await outcomeButton(page, "succeeded").textContent()).toContain("€19.99");
+      await choose(page, "succeeded");
+    },
     status: "succeeded",
-    heading: "Payment successful",
   },
   {
     name: "is declined, then pays",
     act: async (page) => {
-      await press(page, "Decline");
-      await follow(page, "Back to the payment page");
-      expect(await page.textContent(".notice")).toContain("You can try again, up to 4 times");
+      await choose(page, "declined");
+      await follow(page, "a.primary");
+      expect(await page.textContent(".notice")).toBe(english(PAYMENT_TEXTS.declined(4)));
       await start(page);
-      await press(page, "Pay €19.99");
+      await choose(page, "succeeded");
     },
     status: "succeeded",
-    heading: "Payment successful",
   },
   {
     name: "is declined five times",
     act: async (page, shop, { id, checkout_url }) => {
-      await press(page, "Decline");
+      await choose(page, "declined");
       for (let attempt = 2; attempt < 5; attempt += 1)
         await shop.command("sandbox", "pay", id, "--outcome", "declined");
       await page.goto(checkout_url);
       await start(page);
-      await press(page, "Decline");
+      await choose(page, "declined");
     },
     status: "failed",
-    heading: "Payment failed",
   },
-  { name: "fails", act: (page) => press(page, "Fail"), status: "failed", heading: "Payment failed" },
+  { name: "fails", act: (page) => choose(page, "failed"), status: "failed" },
   {
     name: "cancels in the wallet",
-    act: (page) => press(page, "Cancel"),
+    act: (page) => choose(page, "cancelled"),
     status: "cancelled",
-    heading: "Payment cancelled",
   },
   {
     name: "cancels on the page, which asks once",
     act: async (page, shop, sold) => {
       await page.goBack();
-      const sure = page.locator("button", { hasText: english(PAYMENT_TEXTS.cancelSure) });
+      const sure = page.locator(".ask form button");
       expect(await sure.isVisible()).toBe(false);
-      await page.click("summary:has-text('Cancel payment')");
+      await page.click(".ask > summary");
       expect([await sure.isVisible(), await shop.statusOf(sold)]).toEqual([true, "pending"]);
-      await press(page, english(PAYMENT_TEXTS.cancelSure));
+      await follow(page, ".ask form button");
     },
     status: "cancelled",
-    heading: "Payment cancelled",
   },
   {
     name: "pays too late",
     act: async (page) => {
-      await press(page, "Pay too late");
-      expect(await page.textContent(".notice")).toContain("was not applied to the order");
+      await choose(page, "late");
+      expect(await page.textContent(".notice")).toBe(english(PAYMENT_TEXTS.late));
     },
     status: "expired",
-    heading: "This checkout has expired",
   },
   {
     name: "walks away",
     act: async (page, shop) => {
-      await follow(page, "Walk away");
-      expect(await page.textContent("h2")).toBe("You walked away");
+      await follow(page, "a[href$='/closed']");
+      expect(await page.textContent("h2")).toBe(english(PAYMENT_TEXTS.walkedAway));
       await shop.command("sandbox", "clock", "advance", "1h");
     },
     status: "expired",
-    heading: "This checkout has expired",
   },
 ];
+
+const PAID = english(PAYMENT_TEXTS.result.succeeded);
 
 /** Ways to reach an ending: with and without JavaScript, by each payment method. */
 const WAYS = [true, false].flatMap((hasScript) =>
@@ -105,7 +105,7 @@ test("a browser reaches every ending of a payment, with both payment methods, wi
   const plain = await shop.visit("about:blank", { javaScriptEnabled: false });
   // Outside a campaign half of the endings are tested, each in one way; test/sandbox/payment-endings.test.ts sends the
   // forms of all endings.
-  for (const [at, { name, act, status, heading }] of part([...ENDINGS.entries()], 2))
+  for (const [at, { name, act, status }] of part([...ENDINGS.entries()], 2))
     for (const { hasScript, method } of part(WAYS, WAYS.length, at)) {
       const page = hasScript ? scripted : plain;
       const sold = await shop.sell({ payment_method: method });
@@ -114,7 +114,7 @@ test("a browser reaches every ending of a payment, with both payment methods, wi
       await act(page, shop, sold);
       await page.goto(sold.checkout_url);
       const told = [method, name, await page.textContent("h1"), await shop.statusOf(sold)];
-      expect(told).toEqual([method, name, heading, status]);
+      expect(told).toEqual([method, name, english(PAYMENT_TEXTS.result[status]), status]);
     }
   expect(shop.complaints).toEqual([]);
 });
@@ -133,25 +133,23 @@ test("an open payment page shows changes from elsewhere without a reload", async
   await start(phone);
   await page.waitForSelector(".qr");
   await shop.command("sandbox", "pay", sold.id, "--outcome", "succeeded");
-  await page.waitForSelector("h1:text('Payment successful')");
-  await phone.waitForSelector("h2:text('Payment successful')");
-  await eventually("the title follows", async () =>
-    expect(await page.title()).toContain("Payment successful"),
-  );
+  await page.locator("h1", { hasText: PAID }).waitFor();
+  await phone.locator("h2", { hasText: PAID }).waitFor();
+  await eventually("the title follows", async () => expect(await page.title()).toContain(PAID));
   expect(await page.evaluate("window.loadedOnce")).toBe(true);
   // A screen reader announces changes only inside an element that was already on the page.
-  expect(await page.textContent("[role=status]")).toBe("Payment successful");
+  expect(await page.textContent("[role=status]")).toBe(PAID);
   expect(await page.evaluate("document.querySelector('[role=status]').seenBefore")).toBe(true);
   expect(shop.complaints).toEqual([]);
   // The remaining time stands still while the store's clock is frozen, and runs out when the clock is moved.
   await shop.command("sandbox", "clock", "freeze");
   const left = await shop.sell();
   await page.goto(left.checkout_url);
-  expect(await page.textContent("main")).toContain("the store’s clock is frozen");
+  expect(await page.textContent("main")).toContain(english(PAYMENT_TEXTS.clockFrozen));
   await shop.command("sandbox", "clock", "advance", "54m");
   await page.waitForSelector("[role=timer]:text-matches('^0[56]:')");
   await shop.command("sandbox", "clock", "advance", "6m");
-  await page.waitForSelector("h1:text('This checkout has expired')");
+  await page.locator("h1", { hasText: english(PAYMENT_TEXTS.result.expired) }).waitFor();
   expect(await shop.statusOf(left)).toBe("expired");
 });
 
@@ -173,10 +171,11 @@ test("an open payment page says that the server does not answer, and stops polli
   await shop.sandbox.stop("SIGTERM");
   await page.evaluate(`${silence}.currentTime = 5000`);
   await notice.waitFor({ state: "visible" });
-  expect(await page.textContent("h1")).toBe("Pay Sandbox Store");
+  expect(await page.textContent("h1")).toBe(english(PAYMENT_TEXTS.payTo("Sandbox Store")));
   await openShop(["--ephemeral", "--port", String(shop.sandbox.port)]);
-  await page.waitForSelector("h1:text('This page does not exist')");
-  expect(await page.textContent("[role=status]")).toBe("This page does not exist");
+  const missing = english(SHARED_TEXTS.errorTitle[404]);
+  await page.locator("h1", { hasText: missing }).waitFor();
+  expect(await page.textContent("[role=status]")).toBe(missing);
   expect(await page.locator("[hx-get], .no-answer").count()).toBe(0);
 });
 
@@ -186,11 +185,11 @@ test("an open attempt shows a QR code on a desktop and the wallet's button on a 
   const look = async (customer: Customer): Promise<{ readonly seen: boolean[]; readonly text: string }> => {
     const page = await shop.visit(sold.checkout_url, customer);
     if ((await page.locator(".qr").count()) === 0) await page.click("button.primary");
-    const wallet = page.locator("a.primary", { hasText: "Open the sandbox wallet here" });
+    const wallet = page.locator(WALLET_LINK);
     await wallet.waitFor();
     // The style sheet decides which parts are visible.
     await page.waitForLoadState("load");
-    const again = page.locator("a", { hasText: "Check again" });
+    const again = page.locator(`a.plain[href="${new URL(sold.checkout_url).pathname}"]`);
     const parts = [page.locator(".qr"), wallet, page.locator(".waiting"), again];
     const seen = await Promise.all(parts.map((one) => one.isVisible()));
     return { seen, text: (await page.locator("main").innerText()).replaceAll(/\s+/g, " ") };
@@ -203,9 +202,10 @@ test("an open attempt shows a QR code on a desktop and the wallet's button on a 
     [true, true, true, false],
     [false, true, true, false],
   ]);
-  expect(desk.text).toContain("Scan with your Alipay+ wallet");
-  expect(phone.text).not.toMatch(/scan/i);
-  expect(phone.text).toContain("Pay with Alipay+ Open the sandbox wallet here");
+  const { scan, scanHint, noPhone, payWith, openWallet } = PAYMENT_TEXTS;
+  expect(desk.text).toContain(english(scan.alipay_plus));
+  for (const words of [scan.alipay_plus, scanHint, noPhone]) expect(phone.text).not.toContain(english(words));
+  expect(phone.text).toContain(`${english(payWith.alipay_plus)} ${english(openWallet)}`);
 });
 
 test("the QR code leads to the wallet of the open attempt, in both themes and under an allowed name", async () => {
@@ -227,7 +227,7 @@ test("the QR code leads to the wallet of the open attempt, in both themes and un
     expect([colorScheme, await readCode()]).toEqual([colorScheme, address]);
   }
   expect((await page.goto(address))?.status()).toBe(200);
-  expect(await page.textContent("h1")).toContain("Alipay+ sandbox wallet");
+  expect(await page.textContent("h1")).toContain(english(PAYMENT_TEXTS.wallet.alipay_plus));
 });
 
 test("double clicks, reloads, the back button and a second tab repeat no action", async () => {
@@ -245,27 +245,27 @@ test("double clicks, reloads, the back button and a second tab repeat no action"
   await Promise.all(tabs.map((page) => page.waitForSelector(".qr")));
   await Promise.all(tabs.map((page) => page.unroute(sold.checkout_url)));
   await first.reload();
-  await follow(first, "Open the sandbox wallet here");
-  await follow(second, "Open the sandbox wallet here");
+  await follow(first, WALLET_LINK);
+  await follow(second, WALLET_LINK);
   await second.route(/\/wallet\//, stay);
-  await press(first, "Decline");
+  await choose(first, "declined");
   await first.goBack();
   // The second tab still shows the wallet of the attempt that was declined.
-  await press(second, "Pay €19.99");
+  await choose(second, "succeeded");
   await second.unroute(/\/wallet\//);
-  expect(await second.textContent("h2")).toBe("Payment declined");
+  expect(await second.textContent("h2")).toBe(english(PAYMENT_TEXTS.walletDeclined));
   expect(await shop.statusOf(sold)).toBe("pending");
   await second.goto(sold.checkout_url);
   await second.click(".notes > summary");
-  expect(await second.textContent(".notes")).toContain("1: declined");
+  expect(await second.textContent(".notes")).toContain(`1: ${english(PAYMENT_TEXTS.outcome.declined)}`);
   expect(await second.textContent(".notes")).not.toContain("2:");
   await start(second);
   await second.dblclick("button.primary");
-  await second.waitForSelector("h2:text('Payment successful')");
+  await second.locator("h2", { hasText: PAID }).waitFor();
   await second.reload();
   await second.goBack();
   await first.goto(sold.checkout_url);
-  expect(await first.textContent("h1")).toBe("Payment successful");
+  expect(await first.textContent("h1")).toBe(PAID);
   expect(await shop.statusOf(sold)).toBe("succeeded");
 });
 
@@ -285,8 +285,9 @@ test("the return link has both ids and no status, and is followed automatically 
   expect(await page.locator("a[href^='http']").count()).toBe(0);
   const added = await shop.command("return-origins", "add", "http://localhost:3000", "--path", "/thanks");
   expect(added.code).toBe(0);
-  const link = page.locator("a", { hasText: "Return to Sandbox Store without paying" });
+  const link = page.locator("a[href^='http://localhost:3000/']");
   await link.waitFor();
+  expect(await link.textContent()).toBe(english(PAYMENT_TEXTS.returnUnpaid("Sandbox Store")));
   expect(await link.getAttribute("href")).toBe(thanks("order%20%C3%A4%26status%3Dpaid", unpaid));
   const [request] = await Promise.all([page.waitForRequest("http://localhost:3000/**"), link.click()]);
   expect([request.method(), request.headers()["referer"]]).toEqual(["GET", undefined]);
@@ -300,16 +301,16 @@ test("the return link has both ids and no status, and is followed automatically 
   await page.waitForSelector("h1:text('the shop')");
   expect(page.url()).toBe(thanks("order-1", sold));
   const { stdout: story } = await shop.command("explain", sold.id);
-  expect(story).toMatch(
-    /payment page opened[^]*browser returned to http:\/\/localhost:3000\/thanks \(proves/,
-  );
+  const { pageOpened, browserReturned } = EXPLAIN_SENTENCES;
+  const [, later] = story.split(english(pageOpened));
+  expect(later).toContain(english(browserReturned("http://localhost:3000/thanks")));
   await page.goBack();
-  await page.waitForSelector("h1:text('Payment successful')");
+  await page.locator("h1", { hasText: PAID }).waitFor();
   expect(await page.locator("send-back").count()).toBe(0);
   const another = await shop.sell({ order_id: "order-2" });
   await pay(another);
   await page.goto(another.checkout_url);
-  await follow(page, "Stay on this page");
+  await follow(page, "a[href$='?stay']");
   expect([page.url(), await page.locator("send-back").count()]).toEqual([`${another.checkout_url}?stay`, 0]);
   expect(await page.getAttribute("a.primary", "href")).toBe(thanks("order-2", another));
   const without = await shop.visit(another.checkout_url, { javaScriptEnabled: false });
@@ -419,19 +420,26 @@ function inMarkup(text: string): string {
 /** Starts an attempt and opens its wallet. */
 async function start(page: Page): Promise<void> {
   await page.click("button.primary");
-  await follow(page, "Open the sandbox wallet here");
+  await follow(page, WALLET_LINK);
 }
 
-async function press(page: Page, label: string): Promise<void> {
-  await page
-    .locator("button", { hasText: new RegExp(`^\\s*${label.replace(/[.+]/g, "\\$&")}`) })
-    .first()
-    .click();
+type WalletOutcome = (typeof WALLET_OUTCOMES)[number];
+
+const WALLET_LINK = "a.primary[href*='/wallet/']";
+
+/** The button of the wallet that ends the attempt with an outcome. */
+function outcomeButton(page: Page, outcome: WalletOutcome): Locator {
+  return page.locator(`form:has([name=outcome][value=${outcome}]) button`);
+}
+
+async function choose(page: Page, outcome: WalletOutcome): Promise<void> {
+  await outcomeButton(page, outcome).click();
   await page.waitForLoadState();
 }
 
-async function follow(page: Page, label: string): Promise<void> {
-  await page.locator("a", { hasText: label }).click();
+/** Clicks a link or a button that leads to another page. */
+async function follow(page: Page, selector: string): Promise<void> {
+  await page.click(selector);
   await page.waitForLoadState();
 }
 
