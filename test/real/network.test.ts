@@ -128,12 +128,13 @@ test("neither --listen, --allow-host nor --public-url opens the control API to o
   expect(await status("/healthz", "other.example", true)).toBe(403);
   const { stderr } = await sandbox.stop();
   expect(stderr).toContain("0.0.0.0");
-  expect(stderr).toContain("app, pay.example; the control API: this machine only");
+  expect(stderr).toContain("app, pay.example");
 
   const open = await harness.start([...args, "--allow-control-host", "ops"]);
   const live = JSON.parse(harness.readState("run.json")) as { control_token: string };
   const headers = { Host: "ops:4242", Authorization: `Bearer ${live.control_token}` };
   expect((await open.request({ path: CLOCK, headers, fromOutside: true })).status).toBe(200);
+  expect((await open.stop()).stderr).toMatch(/\bops\b/);
 });
 
 test("an invalid listen address or public URL, or an open address without an allowed name, is refused before anything is created", async () => {
@@ -177,8 +178,10 @@ test("an invalid listen address or public URL, or an open address without an all
 test("a sandbox with a public URL does not move to another port", async () => {
   const harness = createHarness();
   harness.occupy(4242);
-  const { code, stderr } = await harness.run(["sandbox", "start", "--public-url", "https://pay.example"]);
-  expect([code, stderr]).toEqual([1, expect.stringContaining("port 4242 is used by")]);
+  const start = ["sandbox", "start", "--public-url", "https://pay.example", "--json"];
+  const { code, stderr } = await harness.run(start);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('"code":"port_unavailable"')]);
+  expect(stderr).toContain("4242");
 });
 
 test("whatever addresses a server listens on, loopback also answers, duplicate addresses count once, and an address of another machine is reported", async () => {
