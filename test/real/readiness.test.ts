@@ -4,7 +4,11 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { CHECKLIST_ITEMS } from "../../src/core/readiness/names.ts";
+import { EXIT, EXIT_MEANINGS } from "../../src/cli/problem.ts";
+import { english } from "../../src/core/language.ts";
+import { CHECKLIST_ITEMS, ITEM_TITLES } from "../../src/core/readiness/names.ts";
+import { READINESS_SENTENCES } from "../../src/core/readiness/sentences.ts";
+import type { FactName } from "../../src/core/refusals.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import type { Service } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
@@ -15,6 +19,7 @@ import {
   type Result,
   type RunningSandbox,
 } from "../support/harness.ts";
+import { refusalText } from "../support/refusal-texts.ts";
 import { BROKEN_CLIENTS, installClient, rightClient } from "../support/shop-clients.ts";
 import { launchSteps } from "../support/launch-steps.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
@@ -64,7 +69,9 @@ function typist(harness: Harness, env: Readonly<Record<string, string>> = {}) {
     const { code, stdout, stderr } = await type(`${line} --json`);
     const report = JSON.parse(stdout) as Report;
     const named = env["CHECKOUT_BASE_URL"];
-    const about = `note: this command is about ${named} (CHECKOUT_BASE_URL); the sandbox of .checkout is http://127.0.0.1:4242/v1\n`;
+    const about = expect.stringMatching(
+      new RegExp(`^[^\n]* ${named} \\(CHECKOUT_BASE_URL\\)[^\n]* http://127\\.0\\.0\\.1:4242/v1\n$`),
+    ) as string;
     expect([stderr, code, stdout.trimEnd().includes("\n")]).toEqual([
       report.source === "service" ? about : "",
       report.verdict === "ready" ? 0 : 3,
@@ -191,8 +198,8 @@ test("a store becomes ready step by step, and undoing an item makes the store no
   ]);
   const ready = await type("checklist");
   expect([ready.code, ready.stderr]).toEqual([0, ""]);
-  expect(ready.stdout).toContain("Ready: 6 of 6 items pass");
-  expect(ready.stdout).toContain("nothing here shows that live payments work");
+  expect(ready.stdout).toContain(`${english(READINESS_SENTENCES.verdict.ready)}: 6 `);
+  expect(ready.stdout).toContain(english(READINESS_SENTENCES.testMode));
   await shop.sandbox.stop();
   await shop.harness.start();
   expect((await check()).report.verdict).toBe("ready");
@@ -331,32 +338,29 @@ test("a waived drill counts as a risk until the drill passes or fails, or 7 days
 
 test("the gate opens only with an approved credential, closes when the approval is revoked, and the audit log has every action", async () => {
   const { type, done, check } = await openShop(EPHEMERAL);
-  const rows: readonly (readonly [line: string, code: number, said: string])[] = [
-    ["admin open-gate", 5, "has not requested production access"],
-    ["admin revoke-credential", 5, "not approved"],
-    ["admin close-gate", 5, "already closed"],
-    ["admin activate", 5, "already active"],
-    ["admin enable-capability EUR", 5, "EUR is already active"],
-    ["admin disable-capability GBP", 1, "no capability"],
-    ["production request", 0, "the administrator decides"],
-    ["production request", 5, "already requested"],
-    ["admin open-gate", 5, "not approved"],
-    ["admin approve-credential --note seen", 0, "is approved"],
-    ["admin approve-credential", 5, "already approved"],
-    ["admin open-gate", 0, "none of this affects production"],
-    ["admin open-gate", 5, "already open"],
-    ["production request", 5, "already open"],
-    ["admin revoke-credential", 0, "the production gate is closed"],
-    ["admin close-gate", 5, "already closed"],
-    ["admin approve-credential", 0, "is approved"],
+  const rows: readonly (readonly [line: string, code: number, refusal: FactName | "done"])[] = [
+    ["admin open-gate", 5, "production_not_requested"],
+    ["admin revoke-credential", 5, "nothing_to_revoke"],
+    ["admin close-gate", 5, "gate_is_closed"],
+    ["admin activate", 5, "store_is_active"],
+    ["admin enable-capability EUR", 5, "capability_is_active"],
+    ["admin disable-capability GBP", 1, "no_capability"],
+    ["production request", 0, "done"],
+    ["production request", 5, "production_is_requested"],
+    ["admin open-gate", 5, "gate_stays_closed"],
+    ["admin approve-credential --note seen", 0, "done"],
+    ["admin approve-credential", 5, "credential_is_approved"],
+    ["admin open-gate", 0, "done"],
+    ["admin open-gate", 5, "gate_open"],
+    ["production request", 5, "nothing_to_request"],
+    ["admin revoke-credential", 0, "done"],
+    ["admin close-gate", 5, "gate_is_closed"],
+    ["admin approve-credential", 0, "done"],
   ];
-  for (const [line, code, said] of rows) {
+  for (const [line, code, refusal] of rows) {
     const result = await type(line);
-    expect([line, result.code, result.stdout + result.stderr]).toEqual([
-      line,
-      code,
-      expect.stringContaining(said),
-    ]);
+    const said = refusal === "done" ? "" : expect.stringMatching(refusalText(refusal));
+    expect([line, result.code, result.stderr]).toEqual([line, code, said]);
   }
   expect((await check()).open).toContain("production_gate");
   const log = JSON.parse(await done("admin log --json")) as { acts: Record<string, unknown>[] };
@@ -510,7 +514,7 @@ test("a damaged admin.json stops the start and is not replaced", async () => {
   const folder = join(harness.cwd, ".checkout");
   mkdirSync(folder, { mode: 0o700 });
   writeFileSync(join(folder, "admin.json"), '{"admin_token":"short"}');
-  await expect(harness.start()).rejects.toThrow("admin.json does not contain");
+  await expect(harness.start()).rejects.toThrow("admin.json");
   expect(harness.readState("admin.json")).toBe('{"admin_token":"short"}');
   expect(existsSync(join(folder, "run.json"))).toBe(false);
 });
@@ -543,16 +547,14 @@ test("an ephemeral sandbox takes both tokens from the environment, and refuses a
   harness.setFault(() => Promise.reject(new Error("nothing may be sent")));
   expect((await typist(harness, away).type("admin log")).code).toBe(2);
 
-  const refused: readonly (readonly [string, string, string])[] = [
-    ["short", "CHECKOUT_SANDBOX_ADMIN_TOKEN must give", "CHECKOUT_SANDBOX_ADMIN_TOKEN"],
-    [tokens.CHECKOUT_CONTROL_TOKEN, "must differ", "CHECKOUT_SANDBOX_ADMIN_TOKEN"],
-  ];
-  for (const [wrong, said, name] of refused) {
-    const result = await harness.run(["sandbox", "start", "--ephemeral"], {
-      env: { ...given, [name]: wrong },
-    });
-    expect([result.code, result.stderr]).toEqual([2, expect.stringContaining(said)]);
-    expect(result.stderr).not.toContain(wrong);
+  for (const [wrong, named] of [
+    ["short", ["CHECKOUT_SANDBOX_ADMIN_TOKEN"]],
+    [tokens.CHECKOUT_CONTROL_TOKEN, ["CHECKOUT_SANDBOX_CONTROL_TOKEN", "CHECKOUT_SANDBOX_ADMIN_TOKEN"]],
+  ] as const) {
+    const env = { ...given, CHECKOUT_SANDBOX_ADMIN_TOKEN: wrong };
+    const { code, stderr } = await harness.run(["sandbox", "start", "--ephemeral"], { env });
+    expect([code, stderr.match(/CHECKOUT_SANDBOX_[A-Z]+_TOKEN(?= )/g)?.slice(0, 2)]).toEqual([2, named]);
+    expect(stderr).not.toContain(wrong);
   }
 });
 
@@ -598,12 +600,12 @@ test("stores show lists capabilities and contents without a secret, and capabili
   expect(shown.capabilities[0]).toEqual({ kind: "payment_method", name: "alipay_plus", active: true });
   for (const secret of [key, sandbox.ready.signing_secret]) expect(text).not.toContain(secret);
   const human = await done("stores show");
-  expect(human).toMatch(/ {2}store +Sandbox Store \(\S{36}\)\n {2}active +yes\n/);
-  expect(human).toMatch(/price_coffee +4\.50 EUR +alipay_plus +yes +A coffee/);
-  expect(await done("capabilities list")).toMatch(
-    /^CAPABILITY +KIND +ACTIVE\nalipay_plus +payment_method +yes\n/,
-  );
-  expect(await done("capabilities list")).toMatch(/\nJPY +currency +no\n/);
+  expect(human).toContain(`Sandbox Store (${shown.store.id})\n`);
+  expect(human).toMatch(/price_coffee +4\.50 EUR +alipay_plus .*A coffee/);
+  const rows = (await done("capabilities list")).split("\n").map((row) => row.trim().split(/ {2,}/));
+  const states = new Map(rows.map(([name, kind, state]) => [`${kind} ${name}`, state]));
+  expect(states.get("currency JPY")).toMatch(/^\w+$/);
+  expect([undefined, states.get("currency JPY")]).not.toContain(states.get("payment_method alipay_plus"));
   const listed = JSON.parse(await done("capabilities list --json")) as Record<string, unknown>;
   expect(listed).toEqual({ store_id: sandbox.ready.store_id, capabilities: shown.capabilities });
 });
@@ -641,13 +643,19 @@ test("the checklist report has the same content as table, JSON, JUnit XML and Ma
 
   const human = await type("checklist --junit readiness.xml --allow-risks");
   expect([human.code, human.stderr]).toEqual([3, ""]);
-  expect(human.stdout).toContain("\n✗ Production credential (production_credential: fail)\n");
-  expect(human.stdout).toContain("\n✓ Return origins (return_origins: pass)\n");
-  expect(human.stdout).toContain("\n? Webhook verification (webhook_verification: unknown)\n");
+  const { production_credential: credential, return_origins: origins } = ITEM_TITLES;
+  const openItem = `✗ ${english(credential)} (production_credential: fail)\n`;
+  const risk = english(READINESS_SENTENCES.originsOnlyLocal);
+  const riskLine = new RegExp(`\n {2}! \\w+: ${risk}\n`);
+  expect(human.stdout).toContain(`\n${openItem}`);
+  expect(human.stdout).toContain(`\n✓ ${english(origins)} (return_origins: pass)\n`);
+  expect(human.stdout).toContain(
+    `\n? ${english(ITEM_TITLES.webhook_verification)} (webhook_verification: unknown)\n`,
+  );
   expect(human.stdout).toContain("\n  → checkout checklist run\n");
-  expect(human.stdout).toContain("  ! risk: every return origin is http or on this machine");
+  expect(human.stdout).toMatch(riskLine);
   expect(human.stdout).toContain("\\u{202e}");
-  expect(human.stdout).toContain("\nNot ready: 2 of 6 items pass, with a risk\n");
+  expect(human.stdout).toContain(`\n${english(READINESS_SENTENCES.verdict.not_ready)}: 2 `);
 
   const path = join(harness.cwd, "readiness.xml");
   const text = readFileSync(path, "utf8");
@@ -664,8 +672,8 @@ test("the checklist report has the same content as table, JSON, JUnit XML and Ma
     ["production_gate", "failure"],
   ]);
   expect(cases[0]?.at(-1)).toContain(hostile.replace("\u202e", "\\u{202e}"));
-  expect(cases[2]?.at(-1)).toContain("risk: ");
-  expect(cases[4]?.at(-1)).toContain("key <key>`@a|b");
+  expect(cases[2]?.at(-1)).toContain(risk);
+  expect(cases[4]?.at(-1)).toContain("<key>`@a|b");
 
   // A risk counts as a failure, as in the exit code, unless risks are allowed.
   await type("checklist --junit strict.xml");
@@ -678,11 +686,11 @@ test("the checklist report has the same content as table, JSON, JUnit XML and Ma
   const markdown = await type("checklist --markdown");
   expect([markdown.code, markdown.stderr]).toEqual([3, ""]);
   // Text from outside appears only in code, where it is neither markup nor a mention.
-  const [, code = ""] = /^## Launch checklist\n\n```text\n([^]+)\n```\n$/.exec(markdown.stdout) ?? [];
-  expect(code).toContain("✗ Production credential (production_credential: fail)\n");
+  const [, code = ""] = /^## .+\n\n```text\n([^]+)\n```\n$/.exec(markdown.stdout) ?? [];
+  expect(code).toContain(openItem);
   expect(code).toContain("  → checkout admin approve-credential\n");
-  expect(code).toContain("  ! risk: every return origin");
-  expect(code).toContain("nothing here shows that live payments work");
+  expect(code).toMatch(riskLine);
+  expect(code).toContain(english(READINESS_SENTENCES.testMode));
 
   const lines = await type("checklist --json --junit readiness.xml");
   expect(lines.code).toBe(3);
@@ -697,7 +705,9 @@ test("the checklist report has the same content as table, JSON, JUnit XML and Ma
   expect(report.items.map(({ name, status }) => [name, status])).toEqual(
     cases.map(([name, first]) => [name, { failure: "fail", error: "unknown" }[first ?? ""] ?? "pass"]),
   );
-  expect(report.items[0]?.evidence[0]?.what).toBe(`merchant: request_production (${hostile})`);
+  expect(report.items[0]?.evidence[0]?.what).toBe(
+    english(READINESS_SENTENCES.act("merchant", "request_production", hostile)),
+  );
   expect(lines.stdout).not.toContain("\u202e");
 });
 
@@ -749,7 +759,6 @@ test("the checklist of another service reads the service's calibration record an
     store_id: null,
   });
   expect(quiet.report.items.map(({ status }) => status)).toEqual(CHECKLIST_ITEMS.map(() => "unknown"));
-  for (const { reason } of quiet.report.items) expect(reason).toContain("look in the merchant portal");
   expect(quiet.report.items[0]?.next).toBe(`checkout calibrate --base-url ${base}`);
 
   const record = join(harness.cwd, "checkout.calibration.json");
@@ -762,8 +771,11 @@ test("the checklist of another service reads the service's calibration record an
   expect(known.map(({ name, status }) => [name, status])).toEqual([["idempotency_replay", "pass"]]);
   expect(known[0]?.assumptions).toHaveLength(1);
   const human = await type("checklist");
-  expect([human.code, human.stdout]).toEqual([3, expect.stringContaining("decision 5 confirmed")]);
-  expect(human.stdout).toContain("nothing here shows that live payments work");
+  expect([human.code, human.stdout]).toEqual([
+    3,
+    expect.stringContaining(known[0]?.assumptions[0] ?? "none"),
+  ]);
+  expect(human.stdout).toContain(english(READINESS_SENTENCES.testMode));
   const one = await type("checklist --item idempotency_replay --json");
   expect([one.code, (JSON.parse(one.stdout) as Report).verdict]).toEqual([3, "not_ready"]);
   expect(asked).toEqual([]);
@@ -784,48 +796,39 @@ test("an invalid checklist, admin, production or stores command fails with its c
   const { harness, done, type } = await openShop();
   const rows: readonly (readonly [line: string, code: number, said: string, env?: Record<string, string>])[] =
     [
-      ["checklist --item gate", 2, "production_credential or store_active"],
-      ["checklist --item", 2, "argument missing"],
-      ["checklist everything", 2, "too many arguments"],
-      ["checklist waive webhook --reason none", 2, "the drills are: webhooks, duplicates, idempotency"],
-      ["checklist waive webhooks", 2, "missing: --reason"],
-      [
-        "checklist run duplicates --paid-when ( --order-view http://localhost:3000/",
-        2,
-        "a regular expression",
-      ],
-      ["checklist run", 3, "only your shop can tell"],
-      ["checklist run --only everything", 2, "there is no history everything"],
+      ["checklist --item gate", 2, "production_credential"],
+      ["checklist --item", 2, "'--item <name>'"],
+      ["checklist everything", 2, "'checklist'"],
+      ["checklist waive webhook --reason none", 2, "webhooks, duplicates, idempotency"],
+      ["checklist waive webhooks", 2, "--reason"],
+      ["checklist run duplicates --paid-when ( --order-view http://localhost:3000/", 2, "--paid-when"],
+      ["checklist --json run", 3, `"code":"not_judged"`],
+      ["checklist run --only everything", 2, "--only"],
       ["checklist --json run webhooks", 5, `"code":"state_conflict"`],
-      ["checklist --json --markdown", 2, "exclude each other"],
+      ["checklist --json --markdown", 2, "--markdown"],
       ["checklist --probe", 2, "checkout calibrate --base-url <url>"],
-      ["checklist --watch", 2, "unknown option '--watch'"],
-      ["checklist --base-url ftp://x", 2, "--base-url must be"],
-      [
-        "checklist",
-        2,
-        "CHECKOUT_SANDBOX_TRUST_FOLDER must be 1 or 0",
-        { CHECKOUT_SANDBOX_TRUST_FOLDER: "perhaps" },
-      ],
-      ["checklist --junit nowhere/readiness.xml", 1, "its folder does not exist"],
-      ["checklist --junit .checkout", 1, "cannot be written"],
-      ["admin", 2, "a command is missing"],
-      ["admin open", 2, "unknown command 'open'"],
-      ["admin enable-capability", 2, "missing required argument 'name'"],
-      ["admin open-gate EUR", 2, "too many arguments"],
-      ["admin open-gate --note", 2, "argument missing"],
-      [`admin deactivate --note ${"x".repeat(501)}`, 2, "a note of 1 to 500 characters"],
-      [`production request --note ${"x".repeat(501)}`, 2, "a note of 1 to 500 characters"],
-      ["stores", 2, "a command is missing"],
-      ["capabilities show", 2, "unknown command 'show'"],
-      ["production", 2, "a command is missing"],
+      ["checklist --watch", 2, "'--watch'"],
+      ["checklist --base-url ftp://x", 2, "--base-url"],
+      ["checklist", 2, "CHECKOUT_SANDBOX_TRUST_FOLDER", { CHECKOUT_SANDBOX_TRUST_FOLDER: "perhaps" }],
+      ["checklist --json --junit nowhere/readiness.xml", 1, `"code":"report_not_written"`],
+      ["checklist --json --junit .checkout", 1, `"code":"report_not_written"`],
+      ["admin", 2, "checkout admin --help"],
+      ["admin open", 2, "'open'"],
+      ["admin enable-capability", 2, "'name'"],
+      ["admin open-gate EUR", 2, "'open-gate'"],
+      ["admin open-gate --note", 2, "'--note <text>'"],
+      [`admin deactivate --note ${"x".repeat(501)}`, 2, "500"],
+      [`production request --note ${"x".repeat(501)}`, 2, "500"],
+      ["stores", 2, "checkout stores --help"],
+      ["capabilities show", 2, "'show'"],
+      ["production", 2, "checkout production --help"],
     ];
   for (const [line, code, said, env = {}] of rows) {
     const result = await harness.run(line.split(" "), { env });
     expect([line, result.code, result.stderr]).toEqual([line, code, expect.stringContaining(said)]);
   }
   const empty = await harness.run(["admin", "deactivate", "--note", ""]);
-  expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining("a note of 1 to 500")]);
+  expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining("500")]);
   expect(JSON.parse(await done("admin log --json"))).toMatchObject({ acts: [] });
 
   const nowhere = createHarness();
@@ -838,8 +841,6 @@ test("an invalid checklist, admin, production or stores command fails with its c
     ]);
   }
   const help = await type("checklist --help");
-  expect(help.stdout).toContain("$ checkout checklist --json --junit readiness.xml");
-  for (const name of ["run", "waive"])
-    expect(help.stdout).toMatch(new RegExp(`Commands:\n(?:.*\n)*? {2}${name} `));
-  expect((await type("--help")).stdout).toContain("3    not ready");
+  for (const name of ["run", "waive"]) expect(help.stdout).toMatch(new RegExp(`^ {2}${name} `, "m"));
+  expect((await type("--help")).stdout).toContain(`${EXIT.notReady}    ${EXIT_MEANINGS[EXIT.notReady]}`);
 });
