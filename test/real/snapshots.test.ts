@@ -14,9 +14,12 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import * as fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
+import { english } from "../../src/core/language.ts";
+import { PARTS } from "../../src/core/refusals/parts.ts";
 import { REAL } from "../support/real.ts";
 import { takeSnapshot } from "../../src/sandbox/runtime/snapshots.ts";
 import { IN_MEMORY } from "../../src/store/connection/database.ts";
+import { storageFailure } from "../../src/store/connection/storage-failure.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { SNAPSHOT_FILE } from "../../src/store/snapshot/image.ts";
 import { openStore } from "../../src/store/store.ts";
@@ -25,6 +28,7 @@ import { SEED, size } from "../support/campaign.ts";
 import { changedSnapshot, rewrittenSnapshot } from "../support/changed-snapshot.ts";
 import { eventually, runOn } from "../support/eventually.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
+import { refusalMessage, refusalText } from "../support/refusal-texts.ts";
 
 const TEA = "00000000-0000-4000-8000-00000000000a";
 /** Columns that each restore encrypts again. */
@@ -228,10 +232,8 @@ test("a restore of the whole sandbox brings back deleted stores and removes late
   expect(database.prepare("SELECT id FROM stores ORDER BY rowid").pluck().all()).toEqual([first, TEA]);
   expect(keyOf(harness, String(made))).toBe("");
   // A snapshot contains no API key: the kept copy of the key is gone, but the key is active.
-  expect([keyOf(harness, TEA), done.stderr]).toEqual([
-    "",
-    expect.stringContaining(`no API key of store ${TEA}`),
-  ]);
+  expect([keyOf(harness, TEA), done.stderr]).toEqual(["", expect.stringContaining(TEA)]);
+  expect(done.stderr).toContain("checkout keys create");
   expect((await control(`stores/${TEA}/checkouts`)).body.data?.["checkouts"]).toHaveLength(1);
   const again = await harness.run(["orders", "create", "--order-id", "x", "--price-id", "price_coffee"], {
     env: { CHECKOUT_API_KEY: key, CHECKOUT_STORE_ID: TEA },
@@ -246,7 +248,8 @@ test("restore --file needs no name and leaves no snapshot behind", async () => {
   await run("snapshots remove base");
   await run("sandbox reset --yes");
   const file = join(harness.cwd, "base.snapshot");
-  expect(await run(`snapshots restore --file ${file}`)).toContain(`(${first}) was restored from ${file}`);
+  const restored = await run(`snapshots restore --file ${file}`);
+  for (const named of [first, file]) expect(restored).toContain(named);
   expect(JSON.parse(await run("orders list --json"))).toMatchObject({ checkouts: [{ order_id: "o-1" }] });
   expect(JSON.parse(await run("snapshots list --json"))).toMatchObject({ snapshots: [] });
 });
@@ -260,7 +263,7 @@ test("another sandbox restores a snapshot with the snapshot's first store, key a
   const other = await open();
   const line = `snapshots restore base --all --file ${file} --trust`;
   const restored = await other.harness.run(line.split(" "));
-  expect([restored.code, restored.stderr]).toEqual([0, expect.stringContaining("no API key")]);
+  expect([restored.code, restored.stderr]).toEqual([0, expect.stringContaining("checkout keys create")]);
   const shown = JSON.parse(await other.run("env --format json")) as Readonly<Record<string, string>>;
   expect(shown["CHECKOUT_STORE_ID"]).toBe(one.first);
   expect(shown["CHECKOUT_SIGNING_SECRET"]).toBe(one.sandbox.ready.signing_secret);
@@ -320,25 +323,21 @@ test("a foreign, damaged or newer snapshot is refused without a change", async (
   const changed = (work: (copy: Database.Database) => void): Buffer => changedSnapshot(whole, work);
   const cut = Buffer.from(whole.subarray(0, whole.length - 8192));
   const scribbled = Buffer.from(whole).fill(0xff, 4096 * 5, 4096 * 5 + 200);
-  const cases: readonly (readonly [string, Buffer, RegExp])[] = [
-    ["empty", Buffer.alloc(0), /not a snapshot/],
-    ["a text", Buffer.from("x".repeat(500)), /not a snapshot/],
-    ["a sandbox", readFileSync(join(harness.cwd, ".checkout/sandbox.db")), /another kind/],
-    ["cut off", cut, /damaged/],
-    ["scribbled over", scribbled, /damaged/],
-    ["newer", changed((copy) => copy.pragma("user_version = 900")), /newer version.*schema version 900/],
-    ["of another table", changed((copy) => copy.exec("CREATE TABLE more (x)")), /damaged.*tables/],
-    [
-      "without a check",
-      rewrittenSnapshot(whole, (copy) => copy.exec("DROP TRIGGER checkouts_are_kept")),
-      /damaged.*tables/,
-    ],
-    ["without its store", changed((copy) => copy.exec("DELETE FROM stores")), /damaged.*missing/],
-    ["without its row", changed((copy) => copy.exec("DELETE FROM snapshot")), /damaged.*missing/],
+  const cases: readonly (readonly [what: string, bytes: Buffer, reason?: RegExp])[] = [
+    ["empty", Buffer.alloc(0)],
+    ["a text", Buffer.from("x".repeat(500))],
+    ["a sandbox", readFileSync(join(harness.cwd, ".checkout/sandbox.db"))],
+    ["cut off", cut],
+    ["scribbled over", scribbled],
+    ["newer", changed((copy) => copy.pragma("user_version = 900")), /\b900\b/],
+    ["of another table", changed((copy) => copy.exec("CREATE TABLE more (x)"))],
+    ["without a check", rewrittenSnapshot(whole, (copy) => copy.exec("DROP TRIGGER checkouts_are_kept"))],
+    ["without its store", changed((copy) => copy.exec("DELETE FROM stores"))],
+    ["without its row", changed((copy) => copy.exec("DELETE FROM snapshot"))],
     [
       "of another key",
       changed((copy) => copy.exec("UPDATE snapshot SET key = zeroblob(32)")),
-      /its data is damaged: the signing secret \S+ cannot be read/,
+      /[0-9a-f-]{36}/,
     ],
     ...["-position", "position + 9007199254740990", "9223372036854775807 - position"].map(
       (position) =>
@@ -350,19 +349,15 @@ test("a foreign, damaged or newer snapshot is refused without a change", async (
     ),
     ...Array.from(
       { length: size(40, 1000) },
-      (_, at) =>
-        [
-          `with another bit, ${at}`,
-          withAnotherBit(whole, at),
-          /damaged|not a snapshot|newer|development/,
-        ] as const,
+      (_, at) => [`with another bit, ${at}`, withAnotherBit(whole, at)] as const,
     ),
   ];
   const before = rowsOf(database, first);
-  for (const [what, bytes, said] of cases) {
+  for (const [what, bytes, reason = /./] of cases) {
     writeFileSync(path, bytes);
-    const refused = await harness.run(["snapshots", "restore", "base", "--trust"]);
-    expect([what, refused.code, refused.stderr]).toEqual([what, 1, expect.stringMatching(said)]);
+    const { code, stderr } = await harness.run(["snapshots", "restore", "base", "--trust"]);
+    expect([what, code, stderr]).toEqual([what, 1, expect.stringMatching(refusalText("snapshot_unfit"))]);
+    expect([what, stderr]).toEqual([what, expect.stringMatching(reason)]);
     expect(rowsOf(database, first)).toEqual(before);
   }
 });
@@ -379,16 +374,14 @@ test("a snapshot whose rows refer to another store is refused", async () => {
   const path = join(harness.cwd, ".checkout/snapshots/whole.snapshot");
   const whole = readFileSync(path);
   const before = [rowsOf(database, first), rowsOf(database, TEA)];
-  const crossed = "of one store refer to rows of another";
-  const stray = "deliveries differ from their events";
   const references = [
-    ["deliveries", "event_id", "events", crossed],
-    ["deliveries", "endpoint_id", "endpoints", crossed],
-    ["deliveries", "checkout_id", "checkouts", stray],
-    ["deliveries", "sequence", "events", stray],
-    ["idempotency_keys", "checkout_id", "checkouts", crossed],
+    ["deliveries", "event_id", "events"],
+    ["deliveries", "endpoint_id", "endpoints"],
+    ["deliveries", "checkout_id", "checkouts"],
+    ["deliveries", "sequence", "events"],
+    ["idempotency_keys", "checkout_id", "checkouts"],
   ] as const;
-  for (const [table, column, parent, said] of references) {
+  for (const [table, column, parent] of references) {
     const crossing = changedSnapshot(whole, (copy) =>
       copy
         .prepare(
@@ -404,7 +397,7 @@ test("a snapshot whose rows refer to another store is refused", async () => {
         table,
         column,
         1,
-        expect.stringContaining(said),
+        expect.stringMatching(refusalText("snapshot_unfit")),
       ]);
       expect([rowsOf(database, first), rowsOf(database, TEA)]).toEqual(before);
     }
@@ -422,7 +415,7 @@ test("a missing store of a snapshot is created, unless another store has its API
   await control(`stores/${TEA}/delete`, {});
   expect((await control("snapshots/restore", { name: "tea", all: true })).body.error).toMatchObject({
     code: "state_conflict",
-    message: expect.stringContaining("only store") as string,
+    message: refusalMessage("snapshot_of_store", { store: TEA }),
   });
   expect((await harness.run(["snapshots", "restore", "tea", "--json"])).code).toBe(0);
   await untilQuiet(database);
@@ -430,7 +423,7 @@ test("a missing store of a snapshot is created, unless another store has its API
   const wrong = await control(`stores/default/snapshots/restore`, { name: "tea" });
   expect([wrong.status, wrong.body.error?.message]).toEqual([
     409,
-    expect.stringContaining("does not contain"),
+    expect.stringMatching(refusalText("not_in_snapshot")),
   ]);
   await control(`stores/${TEA}/delete`, {});
   const other = "00000000-0000-4000-8000-00000000000b";
@@ -444,7 +437,7 @@ test("a missing store of a snapshot is created, unless another store has its API
   const refused = await control("snapshots/restore", { name: "tea" });
   expect([refused.status, refused.body.error?.message]).toEqual([
     409,
-    expect.stringContaining("nothing was changed"),
+    expect.stringMatching(refusalText("snapshot_conflict")),
   ]);
   expect([rowsOf(database, other), rowsOf(database, TEA)["stores"]]).toEqual([before, []]);
 });
@@ -471,7 +464,7 @@ test("snapshots commands work on a stopped sandbox, and snapshot names cannot le
     await run(`snapshots restore ${name}`);
     expect([name, rowsOf(database, first)]).toEqual([name, taken]);
   }
-  expect(await run("snapshots remove all")).toContain("all was removed");
+  await run("snapshots remove all");
   await run("snapshots restore all", 1);
   for (const name of ["../x", "a/b", "A", ".x", "x".repeat(65), "con fig"])
     for (const verb of ["create", "restore", "remove"])
@@ -597,7 +590,9 @@ test("a snapshot has the sandbox's schema, is the same each time, and is refused
   if (!opened.ok) throw new Error(opened.refusal.message);
   const world = { now: () => 1, freshId: () => "", randomBytes: (length: number) => new Uint8Array(length) };
   const context = { store: opened.value, world, masterKey: new Uint8Array(32) };
-  expect(() => takeSnapshot(context, { storeId: TEA })).toThrow(/exists and is not being erased/);
+  expect(() => takeSnapshot(context, { storeId: TEA })).toThrow(
+    expect.objectContaining({ name: "Error" }) as Error,
+  );
   // A table without a known reference to its store would fail here, because the statements of all tables are prepared.
   const bytes = takeSnapshot(context, "all");
   expect(Buffer.compare(takeSnapshot(context, "all"), bytes)).toBe(0);
@@ -622,7 +617,7 @@ test("folders, links and pipes among the snapshots are ignored", async () => {
     expect([isStopped, snapshots.map(({ name }) => name)]).toEqual([isStopped, ["mine"]]);
     const restored = await harness.run(["snapshots", "restore", "pipe"]);
     expect([isStopped, restored.code, restored.stdout]).toEqual([isStopped, 1, ""]);
-    expect(restored.stderr).toContain("no snapshot");
+    expect(restored.stderr).toMatch(refusalText("no_snapshot", { snapshot: "pipe" }));
   }
 });
 
@@ -630,14 +625,8 @@ test("snapshots create says that it replaced an older snapshot", async () => {
   const { run, sandbox } = await open();
   for (const isLive of [true, false]) {
     const name = isLive ? "live" : "stopped";
-    const first = await run(`snapshots create ${name}`);
-    const second = await run(`snapshots create ${name}`);
-    expect([isLive, first.includes("older"), second.includes(", replacing an existing snapshot")]).toEqual([
-      isLive,
-      false,
-      true,
-    ]);
-    expect(JSON.parse(await run(`snapshots create ${name} --json`))).toMatchObject({ replaced: true });
+    for (const replaced of [false, true])
+      expect(JSON.parse(await run(`snapshots create ${name} --json`))).toMatchObject({ replaced });
     if (isLive) await sandbox.stop();
   }
 });
@@ -652,7 +641,7 @@ test("a file that is too large for a snapshot is listed and removed, but not res
     const { snapshots } = JSON.parse(await run("snapshots list --json")) as {
       readonly snapshots: readonly object[];
     };
-    const problem = expect.stringContaining("larger than 2 GiB") as string;
+    const problem = english(PARTS.too_large);
     expect([isLive, snapshots]).toMatchObject([
       isLive,
       [
@@ -662,7 +651,7 @@ test("a file that is too large for a snapshot is listed and removed, but not res
     ]);
     const restored = await harness.run(["snapshots", "restore", "huge"]);
     expect([isLive, restored.code]).toEqual([isLive, 1]);
-    expect(restored.stderr).toContain("larger than 2 GiB");
+    expect(restored.stderr).toContain(problem);
     await run("snapshots remove huge");
     expect(existsSync(file)).toBe(false);
     if (isLive) await sandbox.stop();
@@ -690,10 +679,11 @@ test("a full disk is reported, keeps the older snapshot and leaves nothing half-
   const before = readFileSync(file);
   isFull = true;
   const live = await create();
-  expect([live.code, live.stderr]).toEqual([7, expect.stringContaining("the disk is full")]);
+  const { sentence } = storageFailure("disk_full");
+  expect([live.code, live.stderr]).toEqual([7, expect.stringContaining(sentence)]);
   await sandbox.stop();
   const stopped = await create();
-  expect([stopped.code, stopped.stderr]).toEqual([1, expect.stringContaining("the disk is full")]);
+  expect([stopped.code, stopped.stderr]).toEqual([1, expect.stringContaining(sentence)]);
   expect(readFileSync(file).equals(before)).toBe(true);
   expect(readdirSync(join(harness.cwd, ".checkout/snapshots"))).toEqual(["one.snapshot"]);
 });
