@@ -2,6 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
 import { buildCreateRequest } from "../../src/client/api/client.ts";
+import { english } from "../../src/core/language.ts";
+import { ENDPOINT_REASONS } from "../../src/core/refusals/parts.ts";
 import type { DeliveryError } from "../../src/core/webhook/delivery.ts";
 import { verifyWebhook } from "../../src/core/webhook/verify.ts";
 import { NETWORK, openControl } from "../support/control.ts";
@@ -199,7 +201,7 @@ test("any answer of a receiver is recorded, redirects are not followed, and Retr
   const { endpoints } = await site.control.call("listEndpoints", {});
   const off = endpoints.filter(({ state }) => state !== "enabled");
   expect(off.map(({ url, state, reason }) => [url, state, reason])).toEqual([
-    [rows.find(([name]) => name === "410")?.[1], "disabled", "it answered 410 Gone"],
+    [rows.find(([name]) => name === "410")?.[1], "disabled", english(ENDPOINT_REASONS.gone)],
   ]);
 });
 

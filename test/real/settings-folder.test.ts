@@ -17,8 +17,8 @@ test("a user's confirmations are read from that user's settings folder", async (
   ] as const) {
     const home = tempFolder();
     const env = { HOME: home, XDG_CONFIG_HOME: named === "settings" ? join(home, named) : named };
-    const refused = await run(["shop", "check"], { cwd, env });
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("nobody has confirmed")]);
+    const refused = await run(["shop", "check", "--json"], { cwd, env });
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("config_not_trusted")]);
     mkdirSync(join(home, folder), { recursive: true, mode: 0o700 });
     writeFileSync(join(home, folder, "trusted-shops.json"), confirmed, { mode: 0o600 });
     const asked = await run(["shop", "check"], { cwd, env });
