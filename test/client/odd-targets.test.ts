@@ -21,8 +21,8 @@ const plain = (text: string): string => text;
 const STYLE = { bold: plain, dim: plain, red: plain, yellow: plain, green: plain, cyan: plain };
 /** The options that remove a cause. */
 const OPTIONS: Readonly<Record<string, RegExp>> = {
-  tls_untrusted: /--ca FILE trusts .* --insecure/,
-  tls_wrong_name: /; checkout listen --insecure/,
+  tls_untrusted: /--ca .* --insecure/,
+  tls_wrong_name: /checkout listen --insecure/,
 };
 
 /** A status that `listen` cannot pass on counts as no answer. */
