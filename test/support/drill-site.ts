@@ -1,5 +1,8 @@
 import { expect } from "vitest";
 import type { CaseName } from "../../src/core/readiness/drills/webhook.ts";
+import { CAUSES } from "../../src/core/readiness/drills/judge-causes.ts";
+import { NOTES } from "../../src/core/readiness/drills/judge-sentences.ts";
+import { JUDGED_INVARIANTS } from "../../src/core/readiness/drills/judged-invariants.ts";
 import { englishOf, factOf } from "../../src/core/readiness/drills/said.ts";
 import {
   DRILL_CAUSES,
@@ -95,7 +98,16 @@ export async function openDrillSite(receiver: Receiver = right, start = EPHEMERA
   };
 }
 
-const CODES: readonly string[] = [...Object.keys(DRILL_CAUSES), ...Object.keys(DRILL_NOTES)];
+const CAUSE_TABLES = [CAUSES, NOTES, DRILL_CAUSES, DRILL_NOTES, JUDGED_INVARIANTS];
+const CAUSE_NAMES = CAUSE_TABLES.flatMap((table) => Object.keys(table));
+/** The text of the only cause with other values than the id of the endpoint, before its first value. */
+const [UNEXPLAINED = ""] = englishOf(factOf("not_explained", "\0", "\0", "\0", "\0")).split("\0");
+
+/** The name of the cause, note or broken invariant with this text; undefined for other texts. */
+export function causeName(text: string, endpointId = ""): string | undefined {
+  if (text.startsWith(UNEXPLAINED)) return "not_explained";
+  return CAUSE_NAMES.find((name) => englishOf(factOf(name, endpointId)) === text);
+}
 
 /** The cause of each step that failed in the first drill of a report. */
 export function causesOf(report: ShownDrills): Partial<Record<CaseName, DrillCause>> {
@@ -110,12 +122,7 @@ export function notesOf(report: ShownDrills): Partial<Record<CaseName, DrillCaus
 function adviceOf({ drills }: ShownDrills, ofPassed: boolean): Partial<Record<CaseName, DrillCause>> {
   const [only] = drills;
   const steps = only?.steps.filter(({ passed, cause }) => passed === ofPassed && cause !== null) ?? [];
-  const codes = new Map(CODES.map((code) => [englishOf(factOf(code, only?.endpoint_id ?? "")), code]));
   return Object.fromEntries(
-    steps.map(({ name, cause }) => [
-      name,
-      codes.get(cause ?? "") ??
-        (cause?.startsWith("The answers do not show the cause.") === true ? "not_explained" : cause),
-    ]),
+    steps.map(({ name, cause }) => [name, causeName(cause ?? "", only?.endpoint_id) ?? cause]),
   );
 }

@@ -1,3 +1,6 @@
+import type { Cause } from "../../src/core/readiness/drills/judge-causes.ts";
+import type { JudgedInvariant } from "../../src/core/readiness/drills/judged-invariants.ts";
+import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";
 import type { HurriedShop } from "./whole-shops.ts";
 
 const VIEW = "--order-view {shop}/orders/{order_id}";
@@ -18,11 +21,10 @@ const HEADER_AGE = "abs(age) <= tolerance";
 const BODY_AGE =
   "abs(time.time() - __import__('datetime').datetime.fromisoformat(json.loads(body)['created_at'].replace('Z', '+00:00')).timestamp()) <= 300";
 
-/**
- * Shops in several languages, each with the beginning of the first cause that its drill reports; no cause if the drill
- * passes.
- */
-export const HURRIED_SHOPS: readonly (HurriedShop & { readonly cause?: string })[] = [
+/** Shops in several languages, each with a cause or rule that its drill reports; none if the drill passes. */
+export const HURRIED_SHOPS: readonly (HurriedShop & {
+  readonly cause?: Cause | DrillCause | JudgedInvariant;
+})[] = [
   {
     name: "a client in sh and curl that repeats its request",
     language: "python",
@@ -34,21 +36,21 @@ export const HURRIED_SHOPS: readonly (HurriedShop & { readonly cause?: string })
     language: "python",
     client: `${CURL}create | tee order.json`,
     drill: IDEMPOTENCY,
-    cause: "The command ends with exit code 0 although",
+    cause: "claims_success",
   },
   {
     name: "a client in Python whose key is hash(), which each process salts",
     language: "python",
     changes: [[HASH, "{hash(order_id)}"]],
     drill: IDEMPOTENCY,
-    cause: "A retry gets 409 order_conflict",
+    cause: "new_key",
   },
   {
     name: "a receiver in Python that looks at the age of created_at",
     language: "python",
     changes: [[HEADER_AGE, `${HEADER_AGE} and ${BODY_AGE}`]],
     drill: WEBHOOKS,
-    cause: "The receiver refuses an event that was created an hour ago",
+    cause: "reads_created_at",
   },
   {
     name: "a receiver in Node whose secret for livemode is not set",
@@ -60,14 +62,14 @@ export const HURRIED_SHOPS: readonly (HurriedShop & { readonly cause?: string })
       ],
     ],
     drill: WEBHOOKS,
-    cause: "The receiver chooses its secret by the livemode or the store in the body",
+    cause: "chooses_secret",
   },
   {
     name: "a receiver in Node that compares base64",
     language: "node",
     changes: [['.digest("hex");\n  // While', '.digest("base64");\n  // While']],
     drill: WEBHOOKS,
-    cause: "The receiver has the right secret, but its signature is not",
+    cause: "fails_in_check",
   },
   {
     name: "a shop in Node that drops what comes while it is busy",
@@ -87,7 +89,7 @@ export const HURRIED_SHOPS: readonly (HurriedShop & { readonly cause?: string })
       ],
     ],
     drill: `duplicates ${PAID} --quick`,
-    cause: "Payments of several orders arrived at the same moment",
+    cause: "booked_when_paid",
   },
   {
     name: "a page in Node that asks about the session in the address, and books the order in it",
@@ -99,6 +101,6 @@ export const HURRIED_SHOPS: readonly (HurriedShop & { readonly cause?: string })
       ],
     ],
     drill: `browser-return ${PAID} --return-url {shop}/thanks --create {client}`,
-    cause: "The customer returned with the session of another, paid order",
+    cause: "mixes_orders",
   },
 ];
