@@ -2,6 +2,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { english } from "../../src/core/language.ts";
+import { READINESS_SENTENCES } from "../../src/core/readiness/sentences.ts";
+import type { FactName } from "../../src/core/refusals.ts";
 import { webhookSubject } from "../../src/core/readiness/drills/drill.ts";
 import {
   CASE_NAMES,
@@ -16,6 +19,7 @@ import { explainCases } from "../../src/core/judge/forms/causes.ts";
 import { causesOf, CONSENT, HOOKS, openDrillSite } from "../support/drill-site.ts";
 import { digest, handmade, right, telling, type Incoming } from "../support/merchant-receivers.ts";
 import { runHere, startSandbox } from "../support/program.ts";
+import { refusalText } from "../support/refusal-texts.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
 
@@ -46,9 +50,9 @@ test("a drill stops if the first event gets no answer, or at the third forged re
   const rest = (cause: DrillCause) => ({ not_sent: cause });
   expect(causesOf(report)).toEqual({ good_event: "too_slow", ...rest("too_slow") });
   expect([sent, report.code]).toEqual([1, 1]);
-  expect(report.drills[0]?.steps[0]?.got).toMatch(/^timeout after \d+ ms: no whole answer within 15000 ms$/);
+  expect(report.drills[0]?.steps[0]?.got).toMatch(/^timeout .*: no whole answer within 15000 ms$/);
   expect(report.drills[0]?.steps.slice(1).map(({ got }) => got)).toEqual([
-    `${CASE_NAMES.length - 1} requests were not sent: the drill stopped early`,
+    englishOf(factOf("not_sent", String(CASE_NAMES.length - 1))),
   ]);
 
   const silent = await openDrillSite(right);
@@ -148,14 +152,10 @@ test("a drill of an unreachable receiver records nothing, and the earlier result
   expect(down.drills[0]?.steps).toHaveLength(1);
   const kept = async () => (await site.control<WireAnswerOf<"listDrills">>("/drills")).data.drills;
   expect(await kept()).toEqual([]);
-  expect((await site.harness.run(["checklist", "run", "webhooks"])).stdout).toMatchInlineSnapshot(`
-    "? http://localhost:3000/hooks could not be reached, so the drill has no result
-        STEP           EXPECTED  GOT
-      → Nothing listens at the endpoint's address. Is the receiver running, and on that port?
-      ✗ a valid event  2xx       unreachable after 0 ms: connect ECONNREFUSED
-                                 localhost:3000
-    "
-  `);
+  const shownText = (await site.harness.run(["checklist", "run", "webhooks"])).stdout;
+  expect(shownText).toMatch(/^\? http:\/\/localhost:3000\/hooks .*\n/);
+  expect(shownText).toContain(`→ ${englishOf(factOf("unreachable"))}\n`);
+  expect(shownText.match(/^ {2}✗ .* 2xx .*ECONNREFUSED/gm)).toHaveLength(1);
 
   site.listen(right);
   const [shown] = (await drill(site)).drills;
@@ -192,6 +192,7 @@ test("a webhook drill creates no event or delivery, and sends the expected bodie
   const { drills } = await drill(site);
   expect(await site.events()).toEqual([]);
   expect(await site.deliveries()).toEqual([]);
+  const isAccepted = (name: CaseName) => GOOD.includes(name) || /^within_|^good_in_chunks/.test(name);
   const of = (name: CaseName): string => bodies[CASE_NAMES.indexOf(name)] ?? "";
   expect(of("duplicate")).toBe(of("good_event"));
   const parsed = bodies.filter((body) => body.startsWith("{")).map((body) => JSON.parse(body) as object);
@@ -207,9 +208,7 @@ test("a webhook drill creates no event or delivery, and sends the expected bodie
   );
   expect(drills[0]?.steps.map(({ name }) => name)).toEqual(CASE_NAMES);
   expect(drills[0]?.steps.map(({ got }) => got)).toEqual(
-    CASE_NAMES.map(
-      (name) => `${GOOD.includes(name) || /^within_|^good_in_chunks/.test(name) ? 204 : 400} after 0 ms`,
-    ),
+    CASE_NAMES.map((name) => englishOf(factOf("after", isAccepted(name) ? "204" : "400", "0"))),
   );
   expect(digest(of("changed_byte"))).not.toBe(digest(of("good_event")));
 });
@@ -242,8 +241,10 @@ test("a drill's result is immutable, and applies only to the address and the sec
   expect(causesOf(await drill(site))).toEqual({ wrong_secret: "old_secret" });
   expect((await listed("?kind=webhook&limit=2")).map((one) => one.passed)).toEqual([false, true]);
   const database = site.database();
-  expect(() => database.exec("UPDATE drills SET passed = 1")).toThrow("immutable");
-  expect(() => database.exec("DELETE FROM drills")).toThrow("immutable");
+  for (const change of ["UPDATE drills SET passed = 1", "DELETE FROM drills"])
+    expect(() => database.exec(change)).toThrow(
+      expect.objectContaining({ code: "SQLITE_CONSTRAINT_TRIGGER" }) as Error,
+    );
   database.close();
 });
 
@@ -424,12 +425,13 @@ test("a drill without events of an order is a risk until a drill with such event
     const { items } = JSON.parse(stdout) as { items: { status: string; assumptions: string[] }[] };
     return items.map(({ status, assumptions }) => [status, assumptions]);
   };
-  const risk = `the webhook drill of "${HOOKS}" sent webhook.test only: with --order-view it also sends forged events of an order`;
+  const { sentTestOnly, webhookDrill } = READINESS_SENTENCES;
+  const risk = english(sentTestOnly(webhookDrill(`"${HOOKS}"`)));
   await drill(site);
   expect(await risks()).toEqual([["unknown", []]]);
   // The item also needs the duplicates drill.
   await site.control("/waivers", { drill: "duplicates", reason: "by hand" });
-  const waived = expect.stringContaining("the duplicates drill is skipped") as string;
+  const waived = expect.stringMatching(/duplicates.*by hand/) as string;
   expect(await risks()).toEqual([["pass", [risk, waived]]]);
   // The store has no order yet.
   await drill(site, ...CONSENT);
@@ -447,12 +449,14 @@ test("the drill says which order it used, or why it used no order", async () => 
     const { stdout } = await site.harness.run(["checklist", "run", "webhooks", ...args]);
     return stdout.trimEnd().split("\n").at(-1);
   };
-  expect(await last()).toContain("Only webhook.test was sent: --order-view VIEW is your consent");
-  expect(await last(...CONSENT)).toContain("has not accepted an event of an order yet");
+  const without = await last();
+  expect(without).toContain("--order-view VIEW");
+  const view = CONSENT[1]?.replace("{order_id}", "order-1") ?? "";
+  const early = await last(...CONSENT);
+  expect([early?.includes("--order-view"), early?.includes(view)]).toEqual([false, false]);
   const id = await site.orderAccepted();
-  expect(await last(...CONSENT)).toContain(
-    `The drill also sent forged events of order "order-1" (${id}), and does not read your view: check there whether the order has changed: ${CONSENT[1]?.replace("{order_id}", "order-1")}`,
-  );
+  const said = await last(...CONSENT);
+  expect([id, '"order-1"', view].filter((one) => said?.includes(one) !== true)).toEqual([]);
 });
 
 test("every enabled endpoint is drilled, or only the selected one; a disabled or unknown endpoint, or a listener, is refused", async () => {
@@ -474,18 +478,21 @@ test("every enabled endpoint is drilled, or only the selected one; a disabled or
 
   const refused = async (line: string) => {
     const { code, stderr } = await site.harness.run(`checklist run webhooks ${line}`.trim().split(" "));
-    return `${code} ${stderr}`;
+    return [code, stderr];
   };
-  expect(await refused(`--endpoint ${other.id}`)).toMatch(/^5 .*is disabled; enable it first/s);
-  expect(await refused("--endpoint 00000000-0000-7000-8000-00000000ffff")).toMatch(
-    /^1 .*there is no endpoint/s,
-  );
-  expect(await refused("--endpoint mine")).toMatch(/^2 /);
+  const fact = (name: FactName, known = {}) => expect.stringMatching(refusalText(name, known)) as string;
+  const disabled = { endpoint: other.id, state: "disabled" };
+  expect(await refused(`--endpoint ${other.id}`)).toEqual([5, fact("endpoint_not_enabled", disabled)]);
+  const unknown = "00000000-0000-7000-8000-00000000ffff";
+  expect(await refused(`--endpoint ${unknown}`)).toEqual([1, fact("no_endpoint", { endpoint: unknown })]);
+  expect(await refused("--endpoint mine")).toEqual([2, expect.stringContaining("mine")]);
   const endpoints = (await site.control<WireAnswerOf<"listEndpoints">>("/endpoints")).data.endpoints;
   const listener = endpoints.find(({ kind }) => kind === "listener");
-  expect(await refused(`--endpoint ${listener?.id ?? ""}`)).toMatch(/^5 .*belongs to checkout listen/s);
+  const listening = fact("endpoint_of_listener", { endpoint: listener?.id ?? "" });
+  expect(await refused(`--endpoint ${listener?.id ?? ""}`)).toEqual([5, listening]);
   await site.control(`/endpoints/${site.id}/state`, { action: "disable" });
-  expect(await refused("")).toMatch(/^5 .*belongs to checkout listen.*checkout endpoints add/s);
+  expect(await refused("")).toEqual([5, listening]);
+  expect(await refused("")).toEqual([5, expect.stringContaining("checkout endpoints add")]);
 });
 
 test("a drill through listen tests the forward target with the secret of the listener's endpoint", async () => {
@@ -503,25 +510,21 @@ test("a drill through listen tests the forward target with the secret of the lis
   // A listener that only shows events has no receiver.
   await site.control("/listener", { url: "http://localhost:3002/" });
   const { code, stderr } = await site.harness.run(["checklist", "run", "webhooks"]);
-  expect([code, stderr]).toEqual([5, expect.stringContaining("belongs to checkout listen")]);
+  expect([code, stderr]).toEqual([5, expect.stringMatching(refusalText("endpoint_of_listener"))]);
 });
 
 test("without --all, the drill shows each cause once, with at most three of its failed steps, and counts the other steps", async () => {
   const site = await openDrillSite(handmade({ isFresh: () => true }));
+  const causes = new Set(
+    (await drill(site)).drills[0]?.steps.flatMap(({ passed, cause }) => (passed ? [] : [cause])),
+  );
+  const [cause = ""] = causes;
   const { code, stdout, stderr } = await site.harness.run(["checklist", "run", "webhooks"]);
-  expect([code, stderr]).toEqual([1, ""]);
-  expect(stdout).toMatchInlineSnapshot(`
-    "✗ http://localhost:3000/hooks failed 6 of 115 steps
-        STEP                           EXPECTED  GOT
-      → The receiver does not check the age of the timestamp, so a recorded request can be sent again for ever. After the signature, check that the timestamp is within 5 minutes of the receiver's clock.
-      ✗ signed an hour ago             4xx       200 after 0 ms
-      ✗ signed one hour in the future  4xx       200 after 0 ms
-      ✗ signed 10 minutes ago          4xx       200 after 0 ms
-        3 more failed for this reason; --all shows them
-      109 of 115 steps passed; --all shows them
-      → Only webhook.test was sent: --order-view VIEW is your consent to send forged events of the newest accepted order too.
-    "
-  `);
+  expect([code, stderr, causes.size, stdout.split(`→ ${cause}\n`).length]).toEqual([1, "", 1, 2]);
+  expect(stdout).toMatch(/^✗ http:\/\/localhost:3000\/hooks \D+6 \D+115 /);
+  expect(stdout.match(/^ {2}✗ .* 4xx +200 /gm)).toHaveLength(3);
+  expect(stdout).toMatch(/^ {4}3 .*--all/m);
+  expect(stdout).toMatch(/^ {2}109 \D+115 .*--all/m);
 });
 
 test("a receiver that uses only Python's standard library passes the real program's drill", async () => {
@@ -543,7 +546,7 @@ test("a receiver that uses only Python's standard library passes the real progra
   ]);
   const added = await runHere(["endpoints", "add", `http://127.0.0.1:${port}/hooks`], { cwd });
   expect(added.code).toBe(0);
-  const drilled = await runHere(["checklist", "run", "webhooks"], { cwd });
+  const drilled = await runHere(["checklist", "run", "webhooks", "--json"], { cwd });
   expect([drilled.code, drilled.stderr]).toEqual([0, ""]);
-  expect(drilled.stdout).toContain("accepts valid webhooks and refuses invalid ones");
+  expect(JSON.parse(drilled.stdout)).toMatchObject({ verdict: "passed", drills: [{ passed: true }] });
 });
