@@ -438,20 +438,17 @@ test("verifyWebhook refuses every wrong request with a code and a sentence, with
 });
 
 test("a refusal of verifyWebhook states the expected and the received value", () => {
-  const rows: readonly (readonly [change: (typeof REFUSED_REQUESTS)[number][1], said: string])[] = [
-    [{ rawBody: untyped(undefined) }, "got nothing"],
-    [{ rawBody: untyped(null) }, "got null"],
-    [{ rawBody: untyped({}) }, "got a parsed object"],
-    [{ rawBody: untyped(7) }, "got a parsed number"],
-    [{ headers: lines("12", RIGHT) }, 'must be Unix seconds in ten digits; got "12"'],
-    [{ headers: lines(String(AT), "12") }, "must be 64 lower-case hex digits, or up to 3 such signatures"],
-    [{ now: (AT + 301) * 1000 }, "signed 301 s ago; 300 s are allowed"],
-    [{ now: (AT - 301) * 1000 }, "signed 301 s ahead of this clock; 300 s are allowed"],
+  const rows: readonly (readonly [change: (typeof REFUSED_REQUESTS)[number][1], named: RegExp])[] = [
+    [{ rawBody: untyped(null) }, /\bnull\b/],
+    [{ rawBody: untyped({}) }, /\bobject\b/],
+    [{ rawBody: untyped(7) }, /\bnumber\b/],
+    [{ headers: lines("12", RIGHT) }, /Checkout-Timestamp.*"12"/],
+    [{ headers: lines(String(AT), "12") }, /Checkout-Signature.*\b64\b.*\b3\b/],
+    [{ now: (AT + 301) * 1000 }, /\b301 s\b.*\b300 s\b/],
+    [{ now: (AT - 301) * 1000 }, /\b301 s\b.*\b300 s\b/],
   ];
-  for (const [change, said] of rows)
-    expect(verifyWebhook(request(change))).toMatchObject({
-      message: expect.stringContaining(said) as string,
-    });
+  for (const [change, named] of rows)
+    expect(verifyWebhook(request(change))).toMatchObject({ message: expect.stringMatching(named) as string });
 });
 
 test(`verifyWebhook returns a verdict for any request (seed ${SEED})`, () => {
@@ -509,38 +506,38 @@ test("a body in an ArrayBuffer is read as bytes, and a promise of a body is repo
   expect(verifyWebhook(request({ rawBody: bytes.buffer }))).toMatchObject({ ok: true });
   expect(verifyWebhook(request({ rawBody: untyped(Promise.resolve(BODY)) }))).toMatchObject({
     code: "body_not_raw",
-    message: "the body must be the bytes or the text as they arrived; got a promise: await it",
+    message: expect.stringContaining("await") as string,
   });
 });
 
 test("an invalid tolerance, time or header argument throws a TypeError", () => {
-  const rows: readonly (readonly [said: RegExp, change: Parameters<typeof request>[0] & { now?: number }])[] =
-    [
-      [/toleranceSeconds must be/, { toleranceSeconds: -1 }],
-      [/toleranceSeconds must be/, { toleranceSeconds: Number.NaN }],
-      [/toleranceSeconds must be/, { toleranceSeconds: Number.POSITIVE_INFINITY }],
-      [/toleranceSeconds must be/, { toleranceSeconds: untyped("300") }],
-      [/now must be/, { now: Number.NaN }],
-      [/headers must be .*; got undefined$/, { headers: untyped(undefined) }],
-      [/headers must be .*; got null$/, { headers: untyped(null) }],
-      [/headers must be .*; got a string$/, { headers: untyped("Checkout-Timestamp: 1") }],
-      [/headers must be .*; got a number$/, { headers: untyped(42) }],
-      [/headers must be .*; got a function$/, { headers: untyped(() => "") }],
-      [/headers must be .*; got a promise$/, { headers: untyped(Promise.resolve({})) }],
-      [/headers must be .*; got another array$/, { headers: untyped([["Checkout-Timestamp"]]) }],
-      [/headers must be .*; got another array$/, { headers: untyped(["Checkout-Timestamp", 1]) }],
-      [/headers must be .*; got another object$/, { headers: untyped(new Set(["Checkout-Timestamp"])) }],
-      [/headerNames must name all of eventId/, { headerNames: untyped(null) }],
-      [/headerNames must name all of eventId/, { headerNames: untyped({ timestamp: "T" }) }],
-      [/now must be/, { now: untyped(new Date()) }],
-    ];
-  for (const [said, change] of rows) {
+  const rows: readonly (Parameters<typeof request>[0] & { readonly now?: number })[] = [
+    { toleranceSeconds: -1 },
+    { toleranceSeconds: Number.NaN },
+    { toleranceSeconds: Number.POSITIVE_INFINITY },
+    { toleranceSeconds: untyped("300") },
+    { now: Number.NaN },
+    { now: untyped(new Date()) },
+    { headers: untyped(undefined) },
+    { headers: untyped(null) },
+    { headers: untyped("Checkout-Timestamp: 1") },
+    { headers: untyped(42) },
+    { headers: untyped(() => "") },
+    { headers: untyped(Promise.resolve({})) },
+    { headers: untyped([["Checkout-Timestamp"]]) },
+    { headers: untyped(["Checkout-Timestamp", 1]) },
+    { headers: untyped(new Set(["Checkout-Timestamp"])) },
+    { headerNames: untyped(null) },
+    { headerNames: untyped({ timestamp: "T" }) },
+  ];
+  for (const change of rows) {
     const verify = (): unknown => verifyWebhook(request(change));
     expect(verify).toThrow(TypeError);
-    expect(verify).toThrow(said);
+    // The message names the argument.
+    for (const argument of Object.keys(change)) expect(verify).toThrow(new RegExp(`\\b${argument}\\b`));
   }
   for (const options of [undefined, null, "{}", 1])
-    expect(() => verifyWebhook(untyped(options))).toThrow(/^a verification needs one object: \{ rawBody, /);
+    expect(() => verifyWebhook(untyped(options))).toThrow(/\{ rawBody, headers, secrets \}/);
   // Without `now` the machine's clock counts, by which the request is too old.
   const { now: _, ...unclocked } = request();
   expect(verifyWebhook(unclocked)).toMatchObject({ ok: false, code: "timestamp_too_old" });

@@ -42,7 +42,7 @@ test("webhooks verify exits with 0 if the signature is valid and 1 if not, and p
   const valid = await verify({});
   expect(valid).toEqual({
     code: 0,
-    stdout: "✓ the signature is valid; it was created 0 s ago\n",
+    stdout: expect.stringMatching(/^✓ .*\b0 s\b.*\n$/) as string,
     stderr: "",
   });
   harness.clock.advance(12_000);
@@ -95,7 +95,7 @@ test("webhooks verify prints the causes, and shows no secret or correct signatur
     const human = await verify(flags, env ?? ENV);
     const [verdict = "", first = ""] = human.stdout.split("\n");
     expect([cause, human.code, human.stderr]).toEqual([cause, 1, ""]);
-    expect(verdict).toMatch(/^✗ not valid: .+ \([a-z_]+\)$/);
+    expect(verdict).toMatch(/^✗ .+ \([a-z_]+\)$/);
     expect(first).toMatch(/^ {2}→ .+ \([a-z_0-9]+\)$/);
     expect(first).toContain(`(${cause})`);
     const inJson = await verify({ ...flags, json: "" }, env ?? ENV);
@@ -125,38 +125,38 @@ test("webhooks verify reads secrets from a file, one per line, and the file wins
   expect(codes).toEqual([0, 0, 1]);
 });
 
-test("a missing or invalid argument of webhooks verify or webhooks sign is a usage error that says how to give it", async () => {
+test("a missing or invalid argument of webhooks verify or webhooks sign is a usage error that names the argument", async () => {
   const { harness, write, verify } = prepare();
   write("empty.txt", "\n");
-  const rows: readonly (readonly [said: string, result: Promise<Result>])[] = [
-    ["missing: --payload-file, --timestamp, --signature", harness.run(["webhooks", "verify"], { env: ENV })],
-    ["missing: --signature", verify({ signature: undefined })],
-    ["missing: --payload-file", harness.run(["webhooks", "sign"], { env: ENV })],
-    ["set CHECKOUT_SIGNING_SECRET, or name a file: --secret-file", verify({}, {})],
-    ["set CHECKOUT_SIGNING_SECRET", verify({}, { CHECKOUT_SIGNING_SECRET: "" })],
-    ["--secret-file contains no signing secret", verify({ "secret-file": "empty.txt" })],
-    ["--secret-file: nowhere.txt does not exist", verify({ "secret-file": "nowhere.txt" })],
-    ["--payload-file: nowhere.json does not exist", verify({ "payload-file": "nowhere.json" })],
-    ["--payload-file: . is a folder, not an ordinary file", verify({ "payload-file": "." })],
-    ["cannot both be standard input", verify({ "payload-file": "-", "secret-file": "-" })],
-    ["a duration in whole seconds", verify({ tolerance: "500ms" })],
-    ["a duration in whole seconds", verify({ tolerance: "-1s" })],
-    ["Unix seconds, or a time", verify({ now: "yesterday" })],
-    ["Unix seconds, or a time", verify({ now: "2026-02-30T00:00:00Z" })],
-    ["unknown option '--secret'", verify({ secret: SECRET })],
-    ["Unix seconds, ten digits", harness.run(["webhooks", "sign", "--timestamp", "1"], { env: ENV })],
-    ["1 to 128 visible ASCII", harness.run(["webhooks", "sign", "--event-id", "a b"], { env: ENV })],
+  const rows: readonly (readonly [named: string, result: Promise<Result>])[] = [
+    ["--payload-file, --timestamp, --signature", harness.run(["webhooks", "verify"], { env: ENV })],
+    ["--signature", verify({ signature: undefined })],
+    ["--payload-file", harness.run(["webhooks", "sign"], { env: ENV })],
+    ["CHECKOUT_SIGNING_SECRET", verify({}, {})],
+    ["--secret-file", verify({}, {})],
+    ["CHECKOUT_SIGNING_SECRET", verify({}, { CHECKOUT_SIGNING_SECRET: "" })],
+    ["--secret-file", verify({ "secret-file": "empty.txt" })],
+    ["--secret-file: nowhere.txt", verify({ "secret-file": "nowhere.txt" })],
+    ["--payload-file: nowhere.json", verify({ "payload-file": "nowhere.json" })],
+    ["--payload-file: .", verify({ "payload-file": "." })],
+    ["--payload-file", verify({ "payload-file": "-", "secret-file": "-" })],
+    ["--tolerance", verify({ tolerance: "500ms" })],
+    ["--tolerance", verify({ tolerance: "-1s" })],
+    ["--now", verify({ now: "yesterday" })],
+    ["--now", verify({ now: "2026-02-30T00:00:00Z" })],
+    ["'--secret'", verify({ secret: SECRET })],
+    ["--timestamp", harness.run(["webhooks", "sign", "--timestamp", "1"], { env: ENV })],
+    ["--event-id", harness.run(["webhooks", "sign", "--event-id", "a b"], { env: ENV })],
     [
-      "this is an API key",
+      "whsec_…",
       harness.run(["webhooks", "sign", "--payload-file", "body.json"], {
         env: { CHECKOUT_SIGNING_SECRET: `svc_test_${"0".repeat(33)}` },
       }),
     ],
   ];
-  for (const [said, running] of rows) {
-    const result = await running;
-    expect([said, result.code, result.stdout]).toEqual([said, 2, ""]);
-    expect(result.stderr).toContain(said);
+  for (const [named, running] of rows) {
+    const { code, stdout, stderr } = await running;
+    expect([named, code, stdout, stderr]).toEqual([named, 2, "", expect.stringContaining(named)]);
   }
 });
 
@@ -171,7 +171,7 @@ test("webhooks verify without a secret tries the running sandbox's secrets, and 
       valid: true,
       timestamp: Number(timestamp),
       age_seconds: 0,
-      secret_of: "the store Sandbox Store",
+      secret_of: expect.stringContaining("Sandbox Store") as string,
       endpoint_id: null,
     },
   ]);
@@ -183,16 +183,13 @@ test("webhooks verify without a secret tries the running sandbox's secrets, and 
   };
   const secret = await rotate();
   const endpoints = await verify({ signature: signedBy(secret) }, {});
-  expect(endpoints.stdout).toBe(
-    "✓ the signature is valid; it was created 0 s ago, with the signing secret of the endpoint http://localhost:3000/hooks\n",
-  );
+  expect(endpoints.stdout).toMatch(/^✓ .* http:\/\/localhost:3000\/hooks\n$/);
   await rotate();
   const rotated = await verify({ signature: signedBy(secret) }, {});
   expect(rotated.code).toBe(1);
-  expect(rotated.stdout).toContain(
-    "tried the signing secrets of the endpoint http://localhost:3000/hooks, the store Sandbox Store",
-  );
-  expect(rotated.stdout).toContain("an earlier secret of the endpoint http://localhost:3000/hooks");
+  const [, tried = "", cause = ""] = rotated.stdout.split("\n");
+  expect(tried).toMatch(/http:\/\/localhost:3000\/hooks, .*Sandbox Store$/);
+  expect(cause).toMatch(/^ {2}→ .*http:\/\/localhost:3000\/hooks.* \(retired_secret\)$/);
   for (const { stdout } of [rotated, endpoints]) expect(stdout).not.toContain(secret);
   expect((await verify({ signature: signedBy(secret) })).code).toBe(1);
   expect((await verify({ signature })).code).toBe(0);
@@ -201,7 +198,7 @@ test("webhooks verify without a secret tries the running sandbox's secrets, and 
 test("webhooks verify accepts another service's header names", async () => {
   const { verify } = prepare();
   const named = await verify({ "header-names": "timestamp=X-Time,signature=X-Sign", timestamp: "soon" });
-  expect(named.stdout).toContain("the header X-Time must be Unix seconds in ten digits");
+  expect(named.stdout).toMatch(/^✗ .*X-Time.* \(timestamp_malformed\)\n/);
   expect((await verify({ "header-names": "signature=X-Sign" })).code).toBe(0);
   for (const wrong of [
     "",
@@ -214,7 +211,7 @@ test("webhooks verify accepts another service's header names", async () => {
   ]) {
     const refused = await verify({ "header-names": ` ${wrong}` });
     expect([wrong, refused.code, refused.stdout]).toEqual([wrong, 2, ""]);
-    expect(refused.stderr).toContain("timestamp=X-Timestamp,signature=X-Signature; got");
+    expect(refused.stderr).toContain("timestamp=X-Timestamp,signature=X-Signature");
   }
 });
 
