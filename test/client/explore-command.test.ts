@@ -1,6 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { english } from "../../src/core/language.ts";
+import { JUDGED_INVARIANTS } from "../../src/core/readiness/drills/judged-invariants.ts";
+import { englishOf, factOf } from "../../src/core/readiness/drills/said.ts";
+import { READINESS_SENTENCES } from "../../src/core/readiness/sentences.ts";
 import { FINDINGS } from "../support/broken.table.ts";
 import { differenceFrom } from "../support/explored.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
@@ -75,11 +79,10 @@ test("a finding has the command that repeats its schedule, and --write writes th
   const [code, again] = await explored(harness, "--only", only);
   expect([code, again.schedules, again.broken[0]?.cause]).toEqual([1, 1, "new_key"]);
   const shown = await harness.run(["explore", "--seed", "s", "--depth", "1", "--", "client"]);
-  expect(shown.stdout).toContain("✗ Broken: each purchase has its own key. A retry gets 409 order_conflict");
-  expect(shown.stdout).toMatch(
-    /12 schedules, 8 held, 1 cause found \(seed s\); booked_once was not judged\n$/,
-  );
-  expect(shown.stderr).toContain("explore: 11 schedules with 1 fault");
+  expect(shown.stdout).toContain(english(JUDGED_INVARIANTS.one_key.rule));
+  expect(shown.stdout).toContain(englishOf(factOf("new_key")));
+  expect(shown.stdout).toMatch(/^✗ 12 \D+8 \D+1 .*\bs\b.*booked_once.*\n$/m);
+  expect(shown.stderr).toMatch(/\b11\b.*\b1\b/);
 });
 
 test("a secret in the output of a successful purchase is a finding, which does not repeat the secret", async () => {
@@ -113,11 +116,14 @@ test("explore without a command runs the create command of the shop section, and
 test("explore exits with 3 if the purchase fails without faults, and refuses malformed faults", async () => {
   const harness = createHarness();
   installClient(harness, () => Promise.resolve(0));
-  const idle = await harness.run(["explore", "--", "client"]);
-  expect([idle.code, idle.stderr]).toEqual([3, expect.stringContaining("the purchase created no order")]);
+  const idle = await harness.run(["explore", "--json", "--", "client"]);
+  expect([idle.code, idle.stderr]).toEqual([3, expect.stringContaining('"code":"nothing_learned"')]);
   installClient(harness, () => Promise.resolve(1));
   const failing = await harness.run(["explore", "--", "client"]);
-  expect([failing.code, failing.stderr]).toEqual([3, expect.stringContaining("exit code 1")]);
+  expect([failing.code, failing.stderr]).toEqual([
+    3,
+    expect.stringContaining(englishOf(factOf("exited", "1"))),
+  ]);
   for (const only of ["x", "{}", '[{"action":"explode"}]']) {
     const refused = await harness.run(["explore", "--only", only, "--", "client"]);
     expect([only, refused.code, refused.stderr]).toEqual([only, 2, expect.stringContaining("--only")]);
@@ -134,14 +140,11 @@ test("a search that used up its budget reports the schedules left out, in text, 
   });
   const line = ["explore", "--seed", "s", "--budget", "1s", "--junit", "explore.xml"];
   const { code, stdout } = await harness.run([...line, "--", "client"]);
-  const [, ran = 0, left = 0] =
-    /! (\d+) schedules?, .*\n  (\d+) schedules with 1 fault were not run, because the budget was used up/u.exec(
-      stdout,
-    ) ?? [];
+  const [, ran = 0, left = 0] = /^! (\d+) .*\n {2}(\d+) .*--budget/mu.exec(stdout) ?? [];
   expect([code, stdout.includes("✓"), Number(ran) + Number(left)]).toEqual([0, false, 12]);
   expect(readFileSync(join(harness.cwd, "explore.xml"), "utf8")).toContain(`name="not_run" value="${left}"`);
   const checklist = await harness.run(["checklist"]);
-  expect(checklist.stdout).toContain(`Explored: ${ran} schedules, 0 broken, ${left} faults not judged`);
+  expect(checklist.stdout).toContain(english(READINESS_SENTENCES.explored(Number(ran), 0, Number(left))));
   const json = await harness.run([...line, "--json", "--", "client"]);
   expect(JSON.parse(json.stdout)).toMatchObject({ not_run: Number(left) });
 });
@@ -157,6 +160,9 @@ test("the output of a failed purchase is quoted in one line, without stack frame
     }),
   );
   const { code, stderr } = await harness.run(["explore", "--", "client"]);
-  expect([code, stderr]).toEqual([3, expect.stringContaining("exit code 1: Error: no\n")]);
+  expect([code, stderr]).toEqual([
+    3,
+    expect.stringContaining(`${englishOf(factOf("exited", "1", "Error: no"))}\n`),
+  ]);
   expect(stderr).not.toContain("\\u{");
 });

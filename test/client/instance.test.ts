@@ -78,7 +78,8 @@ test("journal entries of an earlier instance do not count for the current instan
   await harness.start();
   const first = await told(harness, create("o-1", "own-key-1"));
   expect(first.code).toBe(0);
-  expect((await told(harness, create("o-2", "own-key-1"))).stderr).toContain("other");
+  const { stderr } = await told(harness, create("o-2", "own-key-1"));
+  expect(stderr).toContain(`"code":"idempotency_key_taken"`);
   expect((await told(harness, create("o-3"))).json["idempotency_key"]).toMatch(/-1$/);
   await told(harness, "sandbox reset --yes");
   expect((await told(harness, create("o-2", "own-key-1"))).code).toBe(0);

@@ -151,7 +151,7 @@ test("every command option refuses a command with a placeholder, and says which 
     for (const [placeholder, variable] of Object.entries(placeholders)) {
       const words = line.split(" ").map((word) => (word === "COMMAND" ? `status ${placeholder}` : word));
       const { code, stderr } = await harness.run(words);
-      expect([line, code, stderr]).toEqual([line, 2, expect.stringContaining(`Write "${variable}"`)]);
+      expect([line, code, stderr]).toEqual([line, 2, expect.stringContaining(`"${variable}"`)]);
     }
   expect(harness.commands).toEqual([]);
 });
