@@ -27,7 +27,8 @@ checkout sandbox pay order-1001 --json > paid.json
 checkout explain order-1001 | head -n 1
 checkout sandbox status --json > status.json
 grep -o '"base_url":"[^"]*"' status.json
-checkout doctor | tail -n 1
+checkout doctor --json > doctor.json
+"$NODE" -p 'JSON.parse(fs.readFileSync("doctor.json")).checks.filter(({ status }) => status !== "ok").length'
 checkout sandbox stop > stop.txt
 "$NODE" kit.mjs
 `;
@@ -74,7 +75,7 @@ test("the sandbox, its commands, a shop and the kit work on a loopback with only
     "",
     0,
     expect.stringMatching(
-      /^http:\/\/\[::1\]:\d+\/v1\n404 201 true 200 200\norder order-1001, .*: succeeded.*\n"base_url":"http:\/\/\[::1\]:\d+\/v1"\n0 problems, 0 warnings, 0 unknown\ntrue \[::1\]\n$/,
+      /^http:\/\/\[::1\]:\d+\/v1\n404 201 true 200 200\n.*order-1001.*: succeeded.*\n"base_url":"http:\/\/\[::1\]:\d+\/v1"\n0\ntrue \[::1\]\n$/,
     ),
   ]);
 });
