@@ -38,7 +38,6 @@ export function trustMarkup(markup: string): Html {
   return () => raw(markup);
 }
 
-/** A name that this version does not know is shown as it is. */
 export function knownText<Name extends string>(texts: Readonly<Record<Name, Words>>, name: Name): Text {
   return Object.hasOwn(texts, name) ? texts[name] : name;
 }

@@ -18,8 +18,8 @@ type FileContent = { readonly bytes: Buffer; readonly size: number };
 const MAX_READ_BYTES = 16 * 1024 * 1024;
 
 /**
- * Other files may be endless (`/dev/zero`) or block (a pipe). A link is followed only if the user named it.
- * Undefined if nothing is at the path.
+ * Reads only regular files: others may be endless (`/dev/zero`) or block (a pipe). A link is followed only if the user
+ * named it. Undefined if nothing is at the path.
  */
 export function readRegularFile(path: string, options: ReadPart = {}): FileContent | undefined {
   const { followsLinks = false } = options;

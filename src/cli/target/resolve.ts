@@ -84,7 +84,7 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
     baseUrl,
     locate: isOnlyForFolder ? locate : undefined,
     sandbox: isSandbox ? run : undefined,
-    /** `checkout explain` works for the service: for the sandbox of the folder or the environment. */
+    /** `checkout explain` can explain answers of the folder's sandbox, or of the sandbox in the environment. */
     isExplained:
       isSandbox ||
       (isLocal && baseUrl.source === "CHECKOUT_BASE_URL" && Boolean(world.env["CHECKOUT_CONTROL_TOKEN"])),

@@ -89,7 +89,6 @@ function deriveObject(schema: z.ZodMiniObject): z.ZodMiniType {
   }
   const wireShape = Object.fromEntries(fields.map(([, wireName, field]) => [wireName, field]));
   const domainShape = Object.fromEntries(fields.map(([name]) => [name, z.optional(z.unknown())]));
-  // Unknown fields are refused, dropped or kept, depending on the schema, on the side where they enter.
   return z.codec(
     schema.clone({ ...schema.def, shape: wireShape, checks: [] }),
     schema.clone({ ...schema.def, shape: domainShape }),

@@ -277,7 +277,7 @@ async function answerRefusedForm(
   }
 }
 
-/** If the page no longer has the form, the reason is at the top. The page does not update. */
+/** If the page no longer has the form, it shows the reason at its top. */
 async function showRefusedForm(
   context: PortalContext,
   view: View,
