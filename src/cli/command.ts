@@ -1,5 +1,6 @@
 import { CommanderError, InvalidArgumentError, Option, type Command } from "commander";
 import { accept, type Outcome } from "../core/outcome.ts";
+import type { Described } from "../core/help/map.ts";
 import { printableLiteral } from "../core/text.ts";
 import { hostedCommand } from "../host/folder/state-folder.ts";
 import type { World } from "../world.ts";
@@ -123,21 +124,21 @@ export function exitCodeLines(codes: ExitCodes): string {
 
 export function valueOption<Value>(
   flags: string,
-  description: string,
+  description: Described,
   parse: Parser<Value> = (text) => text as Value,
 ): Option {
   return withChoices(createOption(flags, description, parse), parse);
 }
 
 /** The option can be given more than once, each time with one value or several with commas between them. */
-export function listOption(flags: string, description: string, parse: Parser<string>): Option {
+export function listOption(flags: string, description: Described, parse: Parser<string>): Option {
   const parseParts = (text: string): string[] => text.split(",").map((part) => parse(part));
   return withChoices(collectingOption(flags, description, parseParts), parse);
 }
 
 export function repeatedOption<Value>(
   flags: string,
-  description: string,
+  description: Described,
   parse: (text: string) => Outcome<Value>,
 ): Option {
   const parseValue = toOptionParser(parse);
@@ -146,7 +147,7 @@ export function repeatedOption<Value>(
 
 function collectingOption(
   flags: string,
-  description: string,
+  description: Described,
   parse: (text: string) => readonly unknown[],
 ): Option {
   const option = createOption(flags, description, (text, earlierValues: readonly unknown[] = []) => [
@@ -173,10 +174,10 @@ function withChoices(option: Option, { choices }: { readonly choices?: readonly 
 /** commander's own message would always repeat the value, even a secret; here only the parser decides. */
 function createOption<Value>(
   flags: string,
-  description: string,
+  description: Described,
   parse: (text: string, earlierValue: Value | undefined) => Value,
 ): Option {
-  const option = new Option(flags, description);
+  const option = describedOption(flags, description);
   return option.argParser((text: string, earlierValue: Value | undefined) => {
     try {
       return parse(text, earlierValue);
@@ -237,8 +238,23 @@ export function optionParser<Value>(
   };
 }
 
-export function switchOption(flags: string, description: string): Option {
-  return new Option(flags, description);
+export function switchOption(flags: string, description: Described): Option {
+  return describedOption(flags, description);
+}
+
+const DEFAULT_TEXTS = new WeakMap<Option, string>();
+
+/** The text of an option's default, for people; undefined if its description has none. */
+export function defaultTextOf(option: Option): string | undefined {
+  return DEFAULT_TEXTS.get(option);
+}
+
+function describedOption(flags: string, description: Described): Option {
+  if (typeof description === "string") return new Option(flags, description);
+  const { text, default: defaultText, note } = description;
+  const option = new Option(flags, `${text} (default: ${[defaultText, note ?? []].flat().join("; ")})`);
+  DEFAULT_TEXTS.set(option, defaultText);
+  return option;
 }
 
 export function invalidOption(expectedText: string, gotText: string): InvalidArgumentError {
@@ -255,10 +271,10 @@ function expectedValueText(expectedText: string, gotText: string): string {
 
 /** The variable accepts only an id, because a name is known only in one sandbox. */
 function storeOption(): Option {
-  const option = valueOption(
-    "--store <id|name>",
-    "id or name of the store; the variable takes only an id (default: the store chosen with checkout stores use, then the API key's store, then the first store)",
-  );
+  const option = valueOption("--store <id|name>", {
+    text: "id or name of the store; the variable takes only an id",
+    default: "the store chosen with checkout stores use, then the API key's store, then the first store",
+  });
   return markCommon(toSetting("CHECKOUT", option, "store-id"));
 }
 
@@ -276,10 +292,16 @@ function markCommon(option: Option): Option {
 function commonOptions(): Option[] {
   const options = [
     switchOption("--json", "print the result as one line of JSON"),
-    switchOption("--no-color", "do not print escape codes (default: if NO_COLOR is set or TERM is dumb)"),
+    switchOption("--no-color", {
+      text: "do not print escape codes",
+      default: "if NO_COLOR is set or TERM is dumb",
+    }),
     toSetting(
       "CHECKOUT",
-      valueOption("--dir <folder>", "state folder (default: .checkout, here or in a parent folder)"),
+      valueOption("--dir <folder>", {
+        text: "state folder",
+        default: ".checkout, here or in a parent folder",
+      }),
     ),
     toSetting(
       "CHECKOUT_SANDBOX",

@@ -92,7 +92,7 @@ export function wholeNumberParser(minimum: number, maximum: number): (text: stri
 }
 
 export function limitOption(itemsNoun: string, { most, fallback } = { most: 1000, fallback: 100 }): Option {
-  const description = `maximum number of ${itemsNoun}, 1 to ${most} (default: ${fallback})`;
+  const description = { text: `maximum number of ${itemsNoun}, 1 to ${most}`, default: String(fallback) };
   return valueOption("--limit <n>", description, wholeNumberParser(1, most));
 }
 

@@ -53,10 +53,10 @@ export function registerCalibrate(group: Group): void {
       "checkout calibrate --base-url https://test.example.com/v1 --with-payer --secret-file secret.txt",
     ],
     options: [
-      valueOption(
-        "--out <file>",
-        `file to write the record to (default: ${CALIBRATION_FILE} in the project's folder)`,
-      ),
+      valueOption("--out <file>", {
+        text: "file to write the record to",
+        default: `${CALIBRATION_FILE} in the project's folder`,
+      }),
       switchOption(
         "--check",
         "compare the service with the record instead of writing the record; exit 3 if they differ",

@@ -41,7 +41,10 @@ export function payerOptions(): Option[] {
     ),
     valueOption(
       "--port <port>",
-      `port on which this command receives events, on this machine only (default: ${DEFAULT_PORT})`,
+      {
+        text: "port on which this command receives events, on this machine only",
+        default: String(DEFAULT_PORT),
+      },
       wholeNumberParser(0, 65_535),
     ),
     listOption(

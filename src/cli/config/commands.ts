@@ -56,10 +56,10 @@ export function registerConfig(group: Group): void {
 }
 
 function fileOption() {
-  const option = valueOption(
-    "--file <file>",
-    "configuration file (default: checkout.config.json, here or in a parent folder)",
-  );
+  const option = valueOption("--file <file>", {
+    text: "configuration file",
+    default: "checkout.config.json, here or in a parent folder",
+  });
   return toSetting("CHECKOUT_SANDBOX", option, "config");
 }
 

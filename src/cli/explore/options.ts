@@ -48,19 +48,25 @@ export function exploreOptions(): readonly Option[] {
     ),
     valueOption(
       "--budget <duration>",
-      `time after which no new schedule starts (default: ${durationText(SEARCH_DEFAULTS.budgetMs)})`,
+      { text: "time after which no new schedule starts", default: durationText(SEARCH_DEFAULTS.budgetMs) },
       parseDuration,
     ),
     valueOption(
       "--depth <count>",
-      `maximum number of faults in one schedule, 1 to ${MAX_DEPTH} (default: ${SEARCH_DEFAULTS.depth})`,
+      {
+        text: `maximum number of faults in one schedule, 1 to ${MAX_DEPTH}`,
+        default: String(SEARCH_DEFAULTS.depth),
+      },
       wholeNumberParser(1, MAX_DEPTH),
     ),
-    valueOption("--seed <text>", "random seed; the same seed repeats the schedules (default: random)"),
+    valueOption("--seed <text>", {
+      text: "random seed; the same seed repeats the schedules",
+      default: "random",
+    }),
     valueOption("--only <faults>", "run only these faults, as JSON from the last line of a result"),
     valueOption(
       "--payer <outcome>",
-      `with --only, the payer's outcome: ${PAYER_OUTCOMES.join(", ")} (default: succeeded)`,
+      { text: `with --only, the payer's outcome: ${PAYER_OUTCOMES.join(", ")}`, default: "succeeded" },
       choiceParser(PAYER_OUTCOMES),
     ),
     valueOption(
@@ -70,7 +76,7 @@ export function exploreOptions(): readonly Option[] {
     valueOption("--junit <file>", "also write the result as JUnit XML, with one test for each invariant"),
     valueOption(
       "--command-timeout <duration>",
-      `timeout of each run of the command (default: ${durationText(COMMAND_TIMEOUT_MS)})`,
+      { text: "timeout of each run of the command", default: durationText(COMMAND_TIMEOUT_MS) },
       parseDuration,
     ),
   ];

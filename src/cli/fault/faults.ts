@@ -96,17 +96,26 @@ function registerAdd(group: Group): void {
       ...matchOptions(),
       valueOption(
         "--status <status>",
-        `HTTP status of the action status, 400 to 599 (default: ${FAULT_PARAMETERS.status.default})`,
+        {
+          text: "HTTP status of the action status, 400 to 599",
+          default: String(FAULT_PARAMETERS.status.default),
+        },
         wholeNumberParser(400, 599),
       ),
       valueOption(
         "--latency <duration>",
-        `duration of ${FAULT_PARAMETERS.latencyMs.actions.join(", ")}; delay and reorder use the store's clock (default: ${durationText(FAULT_PARAMETERS.latencyMs.default)})`,
+        {
+          text: `duration of ${FAULT_PARAMETERS.latencyMs.actions.join(", ")}; delay and reorder use the store's clock`,
+          default: durationText(FAULT_PARAMETERS.latencyMs.default),
+        },
         parseDuration,
       ),
       valueOption(
         "--retry-after <seconds>",
-        `Retry-After of ${FAULT_PARAMETERS.retryAfterS.actions.join(", ")} in seconds, 0 to 3600 (default: ${FAULT_PARAMETERS.retryAfterS.default})`,
+        {
+          text: `Retry-After of ${FAULT_PARAMETERS.retryAfterS.actions.join(", ")} in seconds, 0 to 3600`,
+          default: String(FAULT_PARAMETERS.retryAfterS.default),
+        },
         wholeNumberParser(0, 3600),
       ),
     ],
@@ -138,16 +147,27 @@ function matchOptions(): Option[] {
       "--order-id <pattern>",
       "only requests and deliveries with this order_id; * matches any text",
     ),
-    valueOption("--nth <n>", "start with the nth match (default: 1)", wholeNumberParser(1, MAX_TIMES)),
+    valueOption(
+      "--nth <n>",
+      { text: "start with the nth match", default: "1" },
+      wholeNumberParser(1, MAX_TIMES),
+    ),
     valueOption(
       "--probability <p>",
-      "probability that a match gets the fault, 0 to 1 (default: 1)",
+      { text: "probability that a match gets the fault, 0 to 1", default: "1" },
       optionParser(english(PARTS.probability), parseProbabilityText),
     ),
-    valueOption("--seed <text>", "random seed for --probability (default: random; faults list shows it)"),
+    valueOption("--seed <text>", {
+      text: "random seed for --probability",
+      default: "random",
+      note: "faults list shows it",
+    }),
     valueOption(
       "--times <n>",
-      "maximum number of requests or deliveries that the fault applies to (default: 1; with --until, no limit)",
+      {
+        text: "maximum number of requests or deliveries that the fault applies to",
+        default: "1; with --until, no limit",
+      },
       wholeNumberParser(1, MAX_TIMES),
     ),
     valueOption(

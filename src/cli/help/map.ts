@@ -2,6 +2,7 @@ import type { Command, Option } from "commander";
 import type { CommandMap, MappedCommand, MappedOption, MappedVariable } from "../../core/help/map.ts";
 import type { World } from "../../world.ts";
 import {
+  defaultTextOf,
   helpDetailsOf,
   isCommonOption,
   isListOption,
@@ -84,7 +85,6 @@ function mapCommand(command: Command, path: readonly string[], nextWords: readon
 function mapOption(option: Option): MappedOption {
   const variable = environmentVariableOf(option);
   const [, value = null] = /<([^>]+)>/.exec(option.flags) ?? [];
-  const [, defaultText = null] = /\(default: ([^()]*(?:\([^()]*\)[^()]*)*)\)/.exec(option.description) ?? [];
   return {
     name: option.long ?? option.flags,
     short: option.short ?? null,
@@ -93,7 +93,7 @@ function mapOption(option: Option): MappedOption {
     type: typeOf(value, option),
     repeatable: isListOption(option),
     choices: option.argChoices,
-    default: defaultText?.replace(/; repeatable.*$/, "") ?? null,
+    default: defaultTextOf(option) ?? null,
     variable: variable ?? null,
     description: option.description.replace(` [${variable}]`, ""),
   };

@@ -24,12 +24,16 @@ export function registerHostedDev(group: Group): void {
     options: [
       valueOption(
         "--port <port>",
-        `port to listen on, or 0 for any free port (default: ${DEFAULT_PORT}, or any free port)`,
+        { text: "port to listen on, or 0 for any free port", default: `${DEFAULT_PORT}, or any free port` },
         wholeNumberParser(0, 65_535),
       ),
       listOption(
         "--allow-target <host>",
-        "additional host that events may be sent to (default: public addresses and this machine; repeatable)",
+        {
+          text: "additional host that events may be sent to",
+          default: "public addresses and this machine",
+          note: "repeatable",
+        },
         toOptionParser(parseTargetHost),
       ),
       adoptOption(),

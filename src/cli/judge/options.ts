@@ -1,6 +1,7 @@
 import type { Option } from "commander";
 import type { ShopDescription } from "../../client/judge/shop/description.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
+import type { Described } from "../../core/help/map.ts";
 import { DEFAULT_SETTLE_MS, MAX_SETTLE_MS } from "../../core/judge/shop.ts";
 import { accept } from "../../core/outcome.ts";
 import {
@@ -39,10 +40,10 @@ export const MAX_CHECKOUTS = 10;
 
 export function shopOptions(): readonly Option[] {
   return [
-    valueOption(
-      "--endpoint <url>",
-      "endpoint of your shop that receives webhooks; with --serve, a path (default: all enabled endpoints)",
-    ),
+    valueOption("--endpoint <url>", {
+      text: "endpoint of your shop that receives webhooks; with --serve, a path",
+      default: "all enabled endpoints",
+    }),
     commandOption(
       "--create <command>",
       "command of your shop that creates a checkout, with the environment variables CHECKOUT_ORDER_ID, CHECKOUT_BASE_URL and CHECKOUT_API_KEY",
@@ -58,17 +59,20 @@ export function shopOptions(): readonly Option[] {
     ),
     valueOption(
       "--paid-when <regex>",
-      'regular expression that matches the view of a paid order (default: the field "paid" of a JSON view)',
+      {
+        text: "regular expression that matches the view of a paid order",
+        default: 'the field "paid" of a JSON view',
+      },
       parsePattern,
     ),
-    valueOption(
-      "--bookings <field|regex>",
-      'number of bookings in the view: a field of a JSON view, or a regular expression with one capture group (default: the field "times")',
-    ),
-    valueOption(
-      "--amount <field|regex>",
-      'booked amount in the view: a field of a JSON view, or a regular expression with one capture group; in minor units, or a decimal such as 19.99 (default: the field "amount_minor")',
-    ),
+    valueOption("--bookings <field|regex>", {
+      text: "number of bookings in the view: a field of a JSON view, or a regular expression with one capture group",
+      default: 'the field "times"',
+    }),
+    valueOption("--amount <field|regex>", {
+      text: "booked amount in the view: a field of a JSON view, or a regular expression with one capture group; in minor units, or a decimal such as 19.99",
+      default: 'the field "amount_minor"',
+    }),
     valueOption("--return-url <url>", "URL, on this machine, of the page that customers return to"),
     valueOption(
       "--order-id-of <regex>",
@@ -79,17 +83,20 @@ export function shopOptions(): readonly Option[] {
       "--serve <command>",
       "command that serves your shop on port $PORT, instead of a shop that is already running",
     ),
-    commandOption(
-      "--restart <command>",
-      "command that tells a supervisor to restart your shop, such as docker compose restart shop (default: no restart)",
-    ),
+    commandOption("--restart <command>", {
+      text: "command that tells a supervisor to restart your shop, such as docker compose restart shop",
+      default: "no restart",
+    }),
     valueOption(
       "--cookie-file <file>",
       "file with the Cookie header of a signed-in customer, for pages that need one",
     ),
     valueOption(
       "--settle <duration>",
-      `maximum delay before the view shows a payment, up to ${MAX_SETTLE_MS / 1000}s (default: ${DEFAULT_SETTLE_MS / 1000}s)`,
+      {
+        text: `maximum delay before the view shows a payment, up to ${MAX_SETTLE_MS / 1000}s`,
+        default: `${DEFAULT_SETTLE_MS / 1000}s`,
+      },
       parseSettle,
     ),
     switchOption(
@@ -105,18 +112,18 @@ export function runOptions(budget: string, isCreatesPart: boolean): readonly Opt
     ...shopOptions(),
     valueOption(
       "--command-timeout <duration>",
-      "timeout of each run of --create (default: 2m)",
+      { text: "timeout of each run of --create", default: "2m" },
       parseDuration,
     ),
     valueOption(
       "--budget <duration>",
-      `time limit of the whole run, after which nothing new starts (default: ${budget})`,
+      { text: "time limit of the whole run, after which nothing new starts", default: budget },
       parseDuration,
     ),
-    valueOption(
-      "--seed <text>",
-      "random seed; the same seed repeats the histories, and in a new store also the order_ids (default: random)",
-    ),
+    valueOption("--seed <text>", {
+      text: "random seed; the same seed repeats the histories, and in a new store also the order_ids",
+      default: "random",
+    }),
     repeatedOption(
       "--only <history>",
       "run only this history and the purchase without faults before it (repeatable)",
@@ -145,7 +152,7 @@ export const SHOP_RULES = {
   ],
 } as const satisfies Pick<CommandSpec<RunOptions>, "conflicts">;
 
-function commandOption(flags: string, description: string): Option {
+function commandOption(flags: string, description: Described): Option {
   return valueOption(flags, description, toOptionParser(parseCommandLine));
 }
 

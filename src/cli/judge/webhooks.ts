@@ -65,11 +65,15 @@ export function registerChecklistWebhooks(group: Group): void {
         "checkout checklist run webhooks --endpoint 0199a3c4-5d00-7000-8000-000000000001 --json",
       ],
       options: [
-        valueOption("--endpoint <id>", "only this endpoint (default: all enabled endpoints)", parseId),
         valueOption(
-          "--order-view <view>",
-          "URL or command that shows whether an order changed; with it, the drill also sends events of the newest order that the endpoint has accepted, including forged events of every type (default: only webhook.test events)",
+          "--endpoint <id>",
+          { text: "only this endpoint", default: "all enabled endpoints" },
+          parseId,
         ),
+        valueOption("--order-view <view>", {
+          text: "URL or command that shows whether an order changed; with it, the drill also sends events of the newest order that the endpoint has accepted, including forged events of every type",
+          default: "only webhook.test events",
+        }),
         switchOption("--all", "also show the steps that passed"),
       ],
       run: runWebhooks,

@@ -65,10 +65,13 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 
 export function listenOptions(): Option[] {
   const settings = [
-    valueOption("--forward <url>", "URL to forward events to (default: only print events)"),
+    valueOption("--forward <url>", { text: "URL to forward events to", default: "only print events" }),
     listOption(
       "--events <types>",
-      "only these event types or patterns, such as order.succeeded,checkout_session.* (default: all)",
+      {
+        text: "only these event types or patterns, such as order.succeeded,checkout_session.*",
+        default: "all",
+      },
       parseEventType,
     ),
     repeatedOption(
@@ -83,24 +86,32 @@ export function listenOptions(): Option[] {
     ),
     valueOption(
       "--timeout <duration>",
-      `timeout for a target's answer (default: ${durationText(DEFAULT_TIMEOUT_MS)})`,
+      { text: "timeout for a target's answer", default: durationText(DEFAULT_TIMEOUT_MS) },
       parseDuration,
     ),
     listOption(
       "--allow-target <host>",
-      "additional host that events may be forwarded to (default: this machine only; repeatable)",
+      {
+        text: "additional host that events may be forwarded to",
+        default: "this machine only",
+        note: "repeatable",
+      },
       toOptionParser(parseTargetHost),
     ),
     listOption(
       "--allow-host <host>",
-      "additional Host header to accept, such as a tunnel's: HOST (without a port, or with the listener's port) or HOST:PORT (default: this machine only; repeatable)",
+      {
+        text: "additional Host header to accept, such as a tunnel's: HOST (without a port, or with the listener's port) or HOST:PORT",
+        default: "this machine only",
+        note: "repeatable",
+      },
       parseHost,
     ),
     valueOption("--ca <file>", "PEM file of CA certificates to trust for https targets"),
     switchOption("--insecure", "skip TLS certificate verification of https targets"),
     valueOption(
       "--port <port>",
-      "port to listen on, or 0 for any free port (default: 0)",
+      { text: "port to listen on, or 0 for any free port", default: "0" },
       wholeNumberParser(0, 65_535),
     ),
     switchOption("--exit-on-disconnect", "exit 7 if the sandbox disconnects"),
@@ -110,7 +121,10 @@ export function listenOptions(): Option[] {
     ...settings.map((option) => toSetting("CHECKOUT_LISTEN", option)),
     valueOption(
       "--since <start>",
-      "where to start: last (events still waiting), a time, an age such as 10m, or an event_id (default: last)",
+      {
+        text: "where to start: last (events still waiting), a time, an age such as 10m, or an event_id",
+        default: "last",
+      },
       parseSince,
     ),
     switchOption("--print-secret", "print this listener's signing secret and exit"),

@@ -34,7 +34,7 @@ export function registerReturnOrigins(group: Group): void {
     options: [
       valueOption(
         "--path <path>",
-        "path of the page that customers are sent back to (default: /)",
+        { text: "path of the page that customers are sent back to", default: "/" },
         toOptionParser(parseReturnPath),
       ),
     ],

@@ -23,13 +23,16 @@ export const WAIT_EXIT_CODES = {
 
 export function waitOptions(): Option[] {
   return [
-    switchOption(
-      "--wait",
-      `wait until the status is final; --timeout then limits the whole wait (default: ${durationText(WAIT_TIMEOUT_MS)})`,
-    ),
+    switchOption("--wait", {
+      text: "wait until the status is final; --timeout then limits the whole wait",
+      default: durationText(WAIT_TIMEOUT_MS),
+    }),
     valueOption(
       "--until <status>",
-      `with --wait: status to wait for: ${STATUSES.join(", ")}, or final for any final status (default: final)`,
+      {
+        text: `with --wait: status to wait for: ${STATUSES.join(", ")}, or final for any final status`,
+        default: "final",
+      },
       choiceParser(GOALS),
     ),
   ];

@@ -63,10 +63,10 @@ export function registerChecklist(group: Group): void {
         `also write all ${ITEM_COUNT_WORD} items as JUnit XML; each item that prevents exit code 0 is a failure or an error`,
       ),
       switchOption("--markdown", "print the report as Markdown, for a pull request"),
-      switchOption(
-        "--allow-risks",
-        "exit 0 if ready with risks, which the report names (default: exit 3); to remove a risk, pass the skipped drill, run the webhooks drill with --order-view, or add the real return origin",
-      ),
+      switchOption("--allow-risks", {
+        text: "exit 0 if ready with risks, which the report names; to remove a risk, pass the skipped drill, run the webhooks drill with --order-view, or add the real return origin",
+        default: "exit 3",
+      }),
       toSetting(
         "CHECKOUT",
         valueOption(

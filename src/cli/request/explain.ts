@@ -43,7 +43,7 @@ export function registerExplain(group: Group): void {
       ),
       valueOption(
         "--lang <language>",
-        "language of --html: en or zh (default: the language of LC_ALL, LC_MESSAGES or LANG)",
+        { text: "language of --html: en or zh", default: "the language of LC_ALL, LC_MESSAGES or LANG" },
         choiceParser(LANGUAGES),
       ),
     ],

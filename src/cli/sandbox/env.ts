@@ -33,7 +33,7 @@ export function registerEnv(group: Group): void {
     options: [
       valueOption(
         "--format <format>",
-        `output format: ${FORMATS.join(", ")} (default: sh)`,
+        { text: `output format: ${FORMATS.join(", ")}`, default: "sh" },
         choiceParser(FORMATS),
       ),
       switchOption("--control", "include the control token, which gives control of the sandbox"),

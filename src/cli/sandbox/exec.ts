@@ -49,14 +49,14 @@ export function registerExec(group: Group): void {
       "checkout exec --admin -- sh -e launch.sh",
     ],
     options: [
-      valueOption(
-        "--store <new|id|name>",
-        "use the running sandbox, with a new store or an existing one (default: a fresh sandbox)",
-      ),
+      valueOption("--store <new|id|name>", {
+        text: "use the running sandbox, with a new store or an existing one",
+        default: "a fresh sandbox",
+      }),
       // Without a variable, so that this sandbox does not take the port of the folder's sandbox.
       valueOption(
         "--port <port>",
-        "port to listen on, or 0 for any free port (default: 0)",
+        { text: "port to listen on, or 0 for any free port", default: "0" },
         wholeNumberParser(0, 65_535),
       ),
       repeatedOption(
@@ -64,14 +64,15 @@ export function registerExec(group: Group): void {
         "faults to inject into the store that the command uses: a profile (see checkout faults add --help) or a JSON file (repeatable)",
         accept<string>,
       ),
-      valueOption(
-        "--seed <text>",
-        "random seed for the faults of --fault (default: random; printed if the command fails)",
-      ),
-      switchOption(
-        "--admin",
-        "also pass CHECKOUT_ADMIN_TOKEN to the command, for checkout admin (default: withheld)",
-      ),
+      valueOption("--seed <text>", {
+        text: "random seed for the faults of --fault",
+        default: "random",
+        note: "printed if the command fails",
+      }),
+      switchOption("--admin", {
+        text: "also pass CHECKOUT_ADMIN_TOKEN to the command, for checkout admin",
+        default: "withheld",
+      }),
       switchOption(
         "--keep",
         "keep the store of --store new after the command; without --store, keep the sandbox running until Ctrl-C",

@@ -17,7 +17,10 @@ export function registerSandboxPay(group: Group): void {
     options: [
       valueOption(
         "--outcome <outcome>",
-        `outcome to simulate: ${SIMULATED_OUTCOMES.join(", ")} (default: succeeded); pending starts a payment and leaves it open`,
+        {
+          text: `outcome to simulate: ${SIMULATED_OUTCOMES.join(", ")}; pending starts a payment and leaves it open`,
+          default: "succeeded",
+        },
         choiceParser(SIMULATED_OUTCOMES),
       ),
     ],

@@ -15,10 +15,10 @@ export function registerSandboxReset(group: Group): void {
     summary: "delete orders, events and all other history; keep keys, prices, endpoints and other settings",
     examples: ["checkout sandbox reset --yes", "checkout sandbox reset --store <id> --yes --json"],
     options: [
-      valueOption(
-        "--store <id|name>",
-        "id or name of the only store to reset (default: all stores of the sandbox)",
-      ),
+      valueOption("--store <id|name>", {
+        text: "id or name of the only store to reset",
+        default: "all stores of the sandbox",
+      }),
       switchOption("--yes", "skip the confirmation prompt"),
     ],
     run: runnerFor("reset", {

@@ -1,6 +1,7 @@
 import type { Option } from "commander";
 import type { Kind } from "../../core/config/setting-kinds.ts";
 import { ALL_SETTINGS } from "../../core/config/settings.ts";
+import type { Described } from "../../core/help/map.ts";
 import type { ServeOptions } from "../../host/options.ts";
 import { listOption, switchOption, toOptionParser, valueOption } from "../command.ts";
 import {
@@ -41,10 +42,10 @@ export function adoptOption(): Option {
 }
 
 export function configOption(): Option {
-  return valueOption(
-    "--config <file>",
-    "configuration file (default: checkout.config.json, here or in a parent folder)",
-  );
+  return valueOption("--config <file>", {
+    text: "configuration file",
+    default: "checkout.config.json, here or in a parent folder",
+  });
 }
 
 export function servingSettings(): Option[] {
@@ -52,7 +53,7 @@ export function servingSettings(): Option[] {
     ...(["service", "reach", "delivery"] as const).flatMap(optionsOfScope),
     valueOption(
       "--log-format <format>",
-      "format of the request log: text or json (default: text)",
+      { text: "format of the request log: text or json", default: "text" },
       choiceParser(["text", "json"]),
     ),
     switchOption("--quiet", "do not print the request log"),
@@ -65,7 +66,7 @@ function optionsOfScope(wantedScope: (typeof ALL_SETTINGS)[number]["scope"]): Op
   );
 }
 
-function settingOption(kind: Kind, flags: string, help: string): Option {
+function settingOption(kind: Kind, flags: string, help: Described): Option {
   switch (kind.kind) {
     case "integer":
       return valueOption(flags, help, wholeNumberParser(kind.minimum, kind.maximum));

@@ -163,15 +163,15 @@ export function registerSandboxWait(group: Group): void {
     options: [
       valueOption(
         "--timeout <duration>",
-        `maximum time to wait (default: ${durationText(DEFAULT_WAIT_MS)})`,
+        { text: "maximum time to wait", default: durationText(DEFAULT_WAIT_MS) },
         parseDuration,
       ),
       toSetting(
         "CHECKOUT",
-        valueOption(
-          "--base-url <url>",
-          "base URL of the service, with its version segment (default: this folder's sandbox)",
-        ),
+        valueOption("--base-url <url>", {
+          text: "base URL of the service, with its version segment",
+          default: "this folder's sandbox",
+        }),
       ),
     ],
     run: runWait,

@@ -30,7 +30,7 @@ export function registerKeys(group: Group): void {
     options: [
       listOption(
         "--scopes <list>",
-        `scopes of the key, separated by commas: ${SCOPES.join(", ")} (default: all)`,
+        { text: `scopes of the key, separated by commas: ${SCOPES.join(", ")}`, default: "all" },
         choiceParser(SCOPES),
       ),
     ],

@@ -28,19 +28,22 @@ export function registerStores(group: Group): void {
       "checkout stores create --name 'Tea Shop' --merchant new --json",
     ],
     options: [
-      valueOption(
-        "--name <name>",
-        "name of the store, 1 to 64 characters; stores may share a name (default: Sandbox Store)",
-      ),
+      valueOption("--name <name>", {
+        text: "name of the store, 1 to 64 characters; stores may share a name",
+        default: "Sandbox Store",
+      }),
       valueOption(
         "--merchant <id|new>",
-        "merchant of the store, or new for a new merchant (default: the merchant of the first store)",
+        {
+          text: "merchant of the store, or new for a new merchant",
+          default: "the merchant of the first store",
+        },
         parseMerchant,
       ),
-      valueOption(
-        "--dialect <file>",
-        "file with the store's dialect, written by calibrate --write-dialect (default: the dialect of sandbox start --like)",
-      ),
+      valueOption("--dialect <file>", {
+        text: "file with the store's dialect, written by calibrate --write-dialect",
+        default: "the dialect of sandbox start --like",
+      }),
     ],
     run: runnerFor("createStore", {
       body: async ({ name, merchant, dialect: file }, { context: { world } }) => {

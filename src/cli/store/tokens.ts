@@ -21,12 +21,15 @@ export function rightsOptions(validText: string) {
   return [
     valueOption(
       "--role <role>",
-      "store: full access to the store, except tokens and administrator actions; viewer: read access, without secrets (default: store)",
+      {
+        text: "store: full access to the store, except tokens and administrator actions; viewer: read access, without secrets",
+        default: "store",
+      },
       choiceParser(STORE_ROLES),
     ),
     valueOption(
       "--valid <duration>",
-      `${validText}, such as 12h or 30d (default: 7d)`,
+      { text: `${validText}, such as 12h or 30d`, default: "7d" },
       durationParser(VALIDITY_MS.least, VALIDITY_MS.most),
     ),
   ];

@@ -10,8 +10,8 @@ import { durationText } from "../../core/duration.ts";
 
 export function targetOptions(): Option[] {
   const { timeoutMs, retries } = DEFAULT_RETRY_POLICY;
-  const timeoutText = `timeout of each attempt (default: ${durationText(timeoutMs)})`;
-  const retriesText = `retries after the first attempt, 0 to 100 (default: ${retries})`;
+  const timeoutText = { text: "timeout of each attempt", default: durationText(timeoutMs) };
+  const retriesText = { text: "retries after the first attempt, 0 to 100", default: String(retries) };
   return [
     ...serviceOptions(),
     toSetting("CHECKOUT", valueOption("--timeout <duration>", timeoutText, parseDuration)),
@@ -20,8 +20,10 @@ export function targetOptions(): Option[] {
 }
 
 export function serviceOptions(): Option[] {
-  const addressText =
-    "base URL of the service, with its version segment (default: the sandbox running in this folder)";
+  const addressText = {
+    text: "base URL of the service, with its version segment",
+    default: "the sandbox running in this folder",
+  };
   return [
     toSetting("CHECKOUT", valueOption("--base-url <url>", addressText)),
     toSetting("CHECKOUT", valueOption("--target <name>", "name of a service in checkout.config.json")),

@@ -76,7 +76,11 @@ export function registerDeliveries(group: Group): void {
       "checkout deliveries retry --endpoint <id>",
     ],
     options: [
-      valueOption("--endpoint <id>", "only to this endpoint (default: every enabled endpoint)", parseAnyId),
+      valueOption(
+        "--endpoint <id>",
+        { text: "only to this endpoint", default: "every enabled endpoint" },
+        parseAnyId,
+      ),
       valueOption("--order-id <id>", "only deliveries of this order_id"),
     ],
     run: runnerFor("retryDeliveries", {

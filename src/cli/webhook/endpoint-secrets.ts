@@ -37,7 +37,7 @@ export function registerEndpointSecrets(group: Group): void {
     options: [
       valueOption(
         "--overlap <duration>",
-        `how long the old secret also signs, 0s to 30d (default: ${durationText(DEFAULT_OVERLAP_MS)})`,
+        { text: "how long the old secret also signs, 0s to 30d", default: durationText(DEFAULT_OVERLAP_MS) },
         parseOverlap,
       ),
     ],
@@ -65,7 +65,7 @@ export function registerEndpointSecrets(group: Group): void {
     options: [
       valueOption(
         "--format <format>",
-        `output format: env, for ${VARIABLE}=<secret> (default: only the secret)`,
+        { text: `output format: env, for ${VARIABLE}=<secret>`, default: "only the secret" },
         choiceParser(["env"]),
       ),
     ],

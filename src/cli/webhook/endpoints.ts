@@ -44,17 +44,17 @@ export function registerEndpoints(group: Group): void {
     options: [
       listOption(
         "--events <types>",
-        "event types or patterns such as order.*, separated by commas (default: all)",
+        { text: "event types or patterns such as order.*, separated by commas", default: "all" },
         (text) => text,
       ),
-      switchOption(
-        "--in-order",
-        "deliver one event at a time (default: several at a time, but one at a time for each order)",
-      ),
-      valueOption(
-        "--ca <file>",
-        "PEM file of CA certificates to trust for an https address (default: the sandbox's CAs)",
-      ),
+      switchOption("--in-order", {
+        text: "deliver one event at a time",
+        default: "several at a time, but one at a time for each order",
+      }),
+      valueOption("--ca <file>", {
+        text: "PEM file of CA certificates to trust for an https address",
+        default: "the sandbox's CAs",
+      }),
     ],
     run: runAdd,
   });

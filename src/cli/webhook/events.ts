@@ -114,7 +114,7 @@ function registerReplays(group: Group): void {
     options: [
       valueOption(
         "--endpoint <id>",
-        "only to this endpoint (default: every endpoint that receives this event type)",
+        { text: "only to this endpoint", default: "every endpoint that receives this event type" },
         parseId,
       ),
     ],
@@ -143,12 +143,15 @@ function registerReplays(group: Group): void {
     options: [
       valueOption(
         "--since <time>",
-        "only deliveries created since this time: an ISO 8601 time, or a duration such as 2h before the store's current time (default: 24h)",
+        {
+          text: "only deliveries created since this time: an ISO 8601 time, or a duration such as 2h before the store's current time",
+          default: "24h",
+        },
         parseSpanOrMoment,
       ),
       valueOption(
         "--endpoint <id>",
-        "only to this endpoint (default: all endpoints that are not disabled)",
+        { text: "only to this endpoint", default: "all endpoints that are not disabled" },
         parseAnyId,
       ),
     ],

@@ -12,25 +12,28 @@ export type SecretOptions = CommonOptions & { readonly payloadFile?: string; rea
 export const SECRET_VARIABLE = "CHECKOUT_SIGNING_SECRET";
 
 export function secretOption(): Option {
-  return valueOption(
-    "--secret-file <file>",
-    `file with the signing secret, one per line during a rotation, or - for standard input (default: ${SECRET_VARIABLE})`,
-  );
+  return valueOption("--secret-file <file>", {
+    text: "file with the signing secret, one per line during a rotation, or - for standard input",
+    default: SECRET_VARIABLE,
+  });
 }
 
 export function headerNamesOption(): Option {
   return valueOption(
     "--header-names <names>",
-    "header names of a service that uses other names, such as event-id=X-Id,timestamp=X-Time,signature=X-Sign (default: Checkout-…)",
+    {
+      text: "header names of a service that uses other names, such as event-id=X-Id,timestamp=X-Time,signature=X-Sign",
+      default: "Checkout-…",
+    },
     toOptionParser(parseHeaderNames),
   );
 }
 
 export function dialectOption(): Option {
-  return valueOption(
-    "--dialect <file>",
-    "file with the names and form of the headers, written by calibrate --write-dialect (default: the dialect of the store whose secret is tried)",
-  );
+  return valueOption("--dialect <file>", {
+    text: "file with the names and form of the headers, written by calibrate --write-dialect",
+    default: "the dialect of the store whose secret is tried",
+  });
 }
 
 export async function requireSigningSecrets(

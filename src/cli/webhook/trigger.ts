@@ -52,8 +52,11 @@ export function registerTrigger(group: Group): void {
       "checkout trigger webhook.test",
     ],
     options: [
-      valueOption("--order-id <id>", "order_id, new or existing (default: a new one)"),
-      valueOption("--price-id <id>", `catalog price of the new order or session (default: ${DEFAULT_PRICE})`),
+      valueOption("--order-id <id>", { text: "order_id, new or existing", default: "a new one" }),
+      valueOption("--price-id <id>", {
+        text: "catalog price of the new order or session",
+        default: DEFAULT_PRICE,
+      }),
     ],
     run: runTrigger,
   });

@@ -21,7 +21,7 @@ export function webhookWaitOptions(waitSubject: string): Option[] {
     switchOption("--wait", waitSubject),
     valueOption(
       "--timeout <duration>",
-      `with --wait: maximum time to wait (default: ${durationText(WAIT_TIMEOUT_MS)})`,
+      { text: "with --wait: maximum time to wait", default: durationText(WAIT_TIMEOUT_MS) },
       parseDuration,
     ),
   ];

@@ -70,12 +70,18 @@ export function registerWebhooks(group: Group): void {
       dialectOption(),
       valueOption(
         "--tolerance <duration>",
-        `maximum difference between the timestamp and now (default: ${durationText(DEFAULT_TOLERANCE_SECONDS * 1000)})`,
+        {
+          text: "maximum difference between the timestamp and now",
+          default: durationText(DEFAULT_TOLERANCE_SECONDS * 1000),
+        },
         parseTolerance,
       ),
       valueOption(
         "--now <time>",
-        "verify as of this time: Unix seconds, or a time such as 2026-12-24T18:00:00Z (default: now)",
+        {
+          text: "verify as of this time: Unix seconds, or a time such as 2026-12-24T18:00:00Z",
+          default: "now",
+        },
         parseMoment,
       ),
     ],
@@ -94,12 +100,12 @@ export function registerWebhooks(group: Group): void {
       payloadOption(),
       valueOption(
         "--timestamp <seconds>",
-        "timestamp to sign, in Unix seconds (default: now)",
+        { text: "timestamp to sign, in Unix seconds", default: "now" },
         parseTimestamp,
       ),
       valueOption(
         "--event-id <id>",
-        "value of the header Checkout-Event-Id (default: the event_id of the body, or a new one)",
+        { text: "value of the header Checkout-Event-Id", default: "the event_id of the body, or a new one" },
         parseEventId,
       ),
       secretOption(),

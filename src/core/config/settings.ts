@@ -5,6 +5,7 @@ import {
   MIN_CHECKOUT_LIFETIME_MS,
 } from "../checkout/checkout.ts";
 import { durationText } from "../duration.ts";
+import type { Described } from "../help/map.ts";
 import { parseListenAddress } from "../network/address.ts";
 import { parsePortalUrl, parsePublicUrl } from "../network/public-url.ts";
 import { DEFAULT_KEPT_REQUESTS, MAX_KEPT_REQUESTS } from "../request/logged-request.ts";
@@ -31,7 +32,7 @@ import { parseFileName, scheduleText } from "./setting-text.ts";
 type Setting = {
   readonly kind: Kind;
   readonly flags: `--${string} <${string}>`;
-  readonly help: string;
+  readonly help: Described;
   /** `exec` takes over the options of all groups except `process`. */
   readonly scope: "process" | "service" | "reach" | "delivery";
   readonly defaultValue?: ValueOf<KindName>;
@@ -46,7 +47,10 @@ const SETTINGS = {
   port: {
     kind: { kind: "integer", minimum: 0, maximum: 65_535 },
     flags: "--port <port>",
-    help: `port to listen on, or 0 for any free port (default: ${DEFAULT_PORT}, or the next free port)`,
+    help: {
+      text: "port to listen on, or 0 for any free port",
+      default: `${DEFAULT_PORT}, or the next free port`,
+    },
     scope: "process",
     isInKit: true,
     effect: "host/listen.ts",
@@ -54,7 +58,10 @@ const SETTINGS = {
   rateLimit: {
     kind: { kind: "rate" },
     flags: "--rate-limit <rate>",
-    help: `requests per second for each ${BUCKET_OWNER}, such as 5/s, or off (default: ${rateLimitText(DEFAULT_RATE_LIMIT)})`,
+    help: {
+      text: `requests per second for each ${BUCKET_OWNER}, such as 5/s, or off`,
+      default: rateLimitText(DEFAULT_RATE_LIMIT),
+    },
     scope: "service",
     defaultValue: DEFAULT_RATE_LIMIT,
     isInKit: true,
@@ -63,7 +70,10 @@ const SETTINGS = {
   checkoutLifetime: {
     kind: { kind: "duration", minimum: MIN_CHECKOUT_LIFETIME_MS, maximum: MAX_CHECKOUT_LIFETIME_MS },
     flags: "--checkout-lifetime <duration>",
-    help: `how long a new checkout can be paid, 5m to 24h (default: ${durationText(DEFAULT_CHECKOUT_LIFETIME_MS)})`,
+    help: {
+      text: "how long a new checkout can be paid, 5m to 24h",
+      default: durationText(DEFAULT_CHECKOUT_LIFETIME_MS),
+    },
     scope: "service",
     defaultValue: DEFAULT_CHECKOUT_LIFETIME_MS,
     isInKit: true,
@@ -72,7 +82,10 @@ const SETTINGS = {
   deliveryTimeout: {
     kind: { kind: "timeout" },
     flags: "--delivery-timeout <duration>",
-    help: `timeout for an endpoint's answer to an event (default: ${durationText(DEFAULT_DELIVERY_TIMEOUT_MS)})`,
+    help: {
+      text: "timeout for an endpoint's answer to an event",
+      default: durationText(DEFAULT_DELIVERY_TIMEOUT_MS),
+    },
     scope: "delivery",
     defaultValue: DEFAULT_DELIVERY_TIMEOUT_MS,
     effect: "sandbox/webhook/post.ts",
@@ -80,7 +93,10 @@ const SETTINGS = {
   deliverySchedule: {
     kind: { kind: "schedule" },
     flags: "--delivery-schedule <delays>",
-    help: `delay before each attempt of a delivery; the first must be 0s (default: ${scheduleText(DEFAULT_DELIVERY_SCHEDULE)})`,
+    help: {
+      text: "delay before each attempt of a delivery; the first must be 0s",
+      default: scheduleText(DEFAULT_DELIVERY_SCHEDULE),
+    },
     scope: "delivery",
     defaultValue: DEFAULT_DELIVERY_SCHEDULE,
     effect: "sandbox/webhook/record-result.ts",
@@ -88,7 +104,10 @@ const SETTINGS = {
   deliveriesInFlight: {
     kind: { kind: "integer", minimum: 1, maximum: MAX_DELIVERIES_IN_FLIGHT },
     flags: "--deliveries-in-flight <n>",
-    help: `maximum number of concurrent deliveries to one endpoint, 1 to ${MAX_DELIVERIES_IN_FLIGHT}; one at a time for each order (default: ${DEFAULT_DELIVERIES_IN_FLIGHT})`,
+    help: {
+      text: `maximum number of concurrent deliveries to one endpoint, 1 to ${MAX_DELIVERIES_IN_FLIGHT}; one at a time for each order`,
+      default: String(DEFAULT_DELIVERIES_IN_FLIGHT),
+    },
     scope: "delivery",
     defaultValue: DEFAULT_DELIVERIES_IN_FLIGHT,
     effect: "sandbox/webhook/take-due.ts",
@@ -96,7 +115,10 @@ const SETTINGS = {
   like: {
     kind: { kind: "text", parse: parseFileName },
     flags: "--like <file>",
-    help: "file with the dialect of new stores (error codes, events and headers of another service), written by calibrate --write-dialect (default: the sandbox's own)",
+    help: {
+      text: "file with the dialect of new stores (error codes, events and headers of another service), written by calibrate --write-dialect",
+      default: "the sandbox's own",
+    },
     scope: "service",
     effect: "host/config/dialect-file.ts",
   },
@@ -110,14 +132,22 @@ const SETTINGS = {
   allowControlHosts: {
     kind: { kind: "hosts" },
     flags: "--allow-control-host <host>",
-    help: "additional Host header to accept for the control API: HOST or HOST:PORT, as for --allow-host (default: this machine only; repeatable)",
+    help: {
+      text: "additional Host header to accept for the control API: HOST or HOST:PORT, as for --allow-host",
+      default: "this machine only",
+      note: "repeatable",
+    },
     scope: "reach",
     effect: "sandbox/sandbox.ts",
   },
   allowTargets: {
     kind: { kind: "texts", parse: parseTargetHost },
     flags: "--allow-target <host>",
-    help: "additional host that events may be sent to (default: this machine only; repeatable)",
+    help: {
+      text: "additional host that events may be sent to",
+      default: "this machine only",
+      note: "repeatable",
+    },
     scope: "reach",
     isInKit: true,
     effect: "sandbox/sandbox.ts",
@@ -125,35 +155,48 @@ const SETTINGS = {
   listen: {
     kind: { kind: "texts", parse: parseListenAddress },
     flags: "--listen <address>",
-    help: "additional address to listen on, such as 0.0.0.0; an address that other machines can reach requires --allow-host or --public-url (default: loopback only; repeatable)",
+    help: {
+      text: "additional address to listen on, such as 0.0.0.0; an address that other machines can reach requires --allow-host or --public-url",
+      default: "loopback only",
+      note: "repeatable",
+    },
     scope: "reach",
     effect: "host/listen.ts",
   },
   publicUrl: {
     kind: { kind: "text", parse: parsePublicUrl },
     flags: "--public-url <origin>",
-    help: "origin of the payment pages in checkout_url, such as a proxy, a tunnel or a container's host (default: this machine)",
+    help: {
+      text: "origin of the payment pages in checkout_url, such as a proxy, a tunnel or a container's host",
+      default: "this machine",
+    },
     scope: "reach",
     effect: "sandbox/sandbox.ts",
   },
   portalUrl: {
     kind: { kind: "text", parse: parsePortalUrl },
     flags: "--portal-url <origin>",
-    help: "origin at which your browser reaches the portal; with --public-url, the portal is off unless --portal-url names another host (default: localhost)",
+    help: {
+      text: "origin at which your browser reaches the portal; with --public-url, the portal is off unless --portal-url names another host",
+      default: "localhost",
+    },
     scope: "reach",
     effect: "host/description.ts",
   },
   ca: {
     kind: { kind: "text", parse: parseFileName },
     flags: "--ca <file>",
-    help: "PEM file of CA certificates to trust for https endpoints (default: the system's CAs)",
+    help: { text: "PEM file of CA certificates to trust for https endpoints", default: "the system's CAs" },
     scope: "delivery",
     effect: "host/trusted-certificates.ts",
   },
   keptRequests: {
     kind: { kind: "integer", minimum: 0, maximum: MAX_KEPT_REQUESTS },
     flags: "--kept-requests <n>",
-    help: `maximum number of v1 requests to keep for each store, for requests list and explain, or 0 for none (default: ${DEFAULT_KEPT_REQUESTS})`,
+    help: {
+      text: "maximum number of v1 requests to keep for each store, for requests list and explain, or 0 for none",
+      default: String(DEFAULT_KEPT_REQUESTS),
+    },
     scope: "delivery",
     defaultValue: DEFAULT_KEPT_REQUESTS,
     effect: "host/logs.ts",

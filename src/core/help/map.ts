@@ -75,6 +75,9 @@ export type MappedCommand = z.infer<typeof command>;
 export type MappedOption = z.infer<typeof option>;
 export type MappedVariable = z.infer<typeof variable>;
 
+/** The text of an option; the help shows `default`, which is a text for people, and `note` in brackets after it. */
+export type Described = string | { readonly text: string; readonly default: string; readonly note?: string };
+
 export function commandMapSchema(): Readonly<Record<string, unknown>> {
   return z.toJSONSchema(commandMap);
 }
