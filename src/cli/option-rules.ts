@@ -60,9 +60,7 @@ type VariablePrefix = "CHECKOUT" | "CHECKOUT_SANDBOX" | "CHECKOUT_LISTEN";
  * call are not settings. `name` is the setting's name if it differs from the option's.
  */
 export function toSetting(prefix: VariablePrefix, option: Option, name = option.name()): Option {
-  const variable = settingVariable(prefix, name);
-  VARIABLES.set(option, variable);
-  option.description += ` [${variable}]`;
+  VARIABLES.set(option, settingVariable(prefix, name));
   return option;
 }
 
@@ -83,7 +81,13 @@ export function environmentVariableOf(option: Option): string | undefined {
   return VARIABLES.get(option);
 }
 
+/** The description of an option with the name of its variable, as the help shows it. */
+export function shownDescription(option: Option): string {
+  const variable = environmentVariableOf(option);
+  return variable === undefined ? option.description : `${option.description} [${variable}]`;
+}
+
 function describeOption(command: Command, name: string): string {
-  const { flags, description } = optionOf(command, name);
-  return `${flags} (${description})`;
+  const option = optionOf(command, name);
+  return `${option.flags} (${shownDescription(option)})`;
 }

@@ -3,7 +3,7 @@ import { ITEM_COUNT_WORD } from "../core/readiness/names.ts";
 import { LOCATION_OPTIONS, SWITCHES } from "./hints/again.ts";
 import { exitCodeLines, type Group, type RegistrationContext } from "./command.ts";
 import { TOPIC_SUMMARIES } from "./help/topic-names.ts";
-import { isTyped, wordsBeforeSeparator } from "./option-rules.ts";
+import { isTyped, shownDescription, wordsBeforeSeparator } from "./option-rules.ts";
 import { widthOf } from "./printer.ts";
 import { EXIT_MEANINGS } from "./problem.ts";
 import type { KnownVariables } from "./variables.ts";
@@ -286,7 +286,7 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
     .exitOverride()
     // Options after a command belong to that command, even if a parent command has an option of the same name.
     .enablePositionalOptions()
-    .configureHelp({ minWidthToWrap: MIN_WIDTH_TO_WRAP, optionDescription: ({ description }) => description })
+    .configureHelp({ minWidthToWrap: MIN_WIDTH_TO_WRAP, optionDescription: shownDescription })
     .configureOutput({
       writeOut: (text) => stdout.write(text),
       // With --json, stderr has only the error line, and not the help of a group.

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { expect, test } from "vitest";
-import { environmentVariableOf } from "../../src/cli/option-rules.ts";
+import { environmentVariableOf, shownDescription } from "../../src/cli/option-rules.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { OTHER_VARIABLES, PROGRAM_VARIABLES } from "../../src/cli/variables.ts";
 import { REAL } from "../support/real.ts";
@@ -59,7 +59,7 @@ test("exactly the expected settings have a variable, which the description of th
       const variable = environmentVariableOf(option);
       if (variable === undefined) continue;
       variables.add(variable);
-      expect(option.description).toContain(`[${variable}]`);
+      expect(shownDescription(option)).toContain(`[${variable}]`);
     }
   }
   expect([...variables].toSorted()).toEqual(SETTINGS.toSorted());

@@ -3,6 +3,7 @@ import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { isListOption } from "../command.ts";
 import { TOPIC_SUMMARIES } from "../help/topic-names.ts";
+import { shownDescription } from "../option-rules.ts";
 import { createProgram } from "../program.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { kindOfArgument, kindOfOption, type Completion, type ValueKind } from "./kinds.ts";
@@ -181,7 +182,10 @@ function findNestedOption(command: Command, flag: string): Option | undefined {
 }
 
 function optionsOf({ options }: Command): readonly Completion[] {
-  const ownOptions = options.map(({ long, flags, description }) => ({ value: long ?? flags, description }));
+  const ownOptions = options.map((option) => ({
+    value: option.long ?? option.flags,
+    description: shownDescription(option),
+  }));
   return [...ownOptions, { value: "--help", description: "display help for command" }];
 }
 

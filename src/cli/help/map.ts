@@ -95,7 +95,7 @@ function mapOption(option: Option): MappedOption {
     choices: option.argChoices,
     default: defaultTextOf(option) ?? null,
     variable: variable ?? null,
-    description: option.description.replace(` [${variable}]`, ""),
+    description: option.description,
   };
 }
 
