@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { ITEM_COUNT_WORD } from "../core/readiness/names.ts";
 import { LOCATION_OPTIONS, SWITCHES } from "./hints/again.ts";
+import type { CommandName } from "./command-names.ts";
 import { exitCodeLines, type Group, type RegistrationContext } from "./command.ts";
 import { TOPIC_SUMMARIES } from "./help/topic-names.ts";
 import { isTyped, shownDescription, wordsBeforeSeparator } from "./option-rules.ts";
@@ -67,11 +68,13 @@ function typedOf(loaders: Readonly<Record<string, () => Promise<Registrar>>>): L
   };
 }
 
+type Entries = Readonly<Record<(typeof HEADINGS)[number][0], Readonly<Partial<Record<CommandName, Entry>>>>>;
+
 /**
  * Only the typed group or command is loaded; of the groups that scripts often use, only the typed subcommand,
  * because startup must be fast.
  */
-const ENTRIES: Readonly<Record<(typeof HEADINGS)[number][0], Readonly<Record<string, Entry>>>> = {
+const ENTRIES: Entries = {
   run: {
     sandbox: {
       summary: "run and control the sandbox: start, stop, pay, move the clock",

@@ -1,5 +1,6 @@
 import { quoteToCopy, shellOf } from "../../core/shell/quote.ts";
 import type { World } from "../../world.ts";
+import { COMMAND_NAMES } from "../command-names.ts";
 import { wordsBeforeSeparator } from "../option-rules.ts";
 
 type CommandWorld = Pick<World, "env"> & Partial<Pick<World, "argv">>;
@@ -14,7 +15,11 @@ function programName({ env }: Pick<World, "env">): string {
   return env["npm_command"] === "exec" ? "npx checkout" : "checkout";
 }
 
-const PROGRAM_PATTERN = /(?<=^|[:;(] ?|\b(?:run|and|or|see|from) )checkout (?=[a-z-])(?!session\b)/g;
+/** Matches the name of this program before the name of a command or an option, unless it follows `npx`. */
+const PROGRAM_PATTERN = new RegExp(
+  `(?<![\\w./-]|npx |-- )checkout (?=(?:${[...COMMAND_NAMES, "help"].join("|")})(?![\\w-])|--[a-z])`,
+  "g",
+);
 const FOLDERLESS_PATTERN = /^(-|help\b)/;
 const STORELESS_PATTERN =
   /^(completion|config|doctor|hosted|idempotency|mcp config|portal|keys generate|sandbox (logs|start|status|stop|wait)|snapshots (list|remove)|stores (create|delete|list|use)|webhooks sign)\b/;
