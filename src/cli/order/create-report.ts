@@ -2,7 +2,6 @@ import { toIso } from "../../core/clock.ts";
 import { errorRow } from "../../core/errors.ts";
 import type { CreateResult } from "../../client/api/client.ts";
 import type { Exchange } from "../../client/api/exchange.ts";
-import { PAYMENT_METHODS } from "../../core/checkout/checkout.ts";
 import type { CreateRequest } from "../../core/checkout/create-request.ts";
 import type { JournalEntry, KeyRefusal } from "../../core/checkout/journal.ts";
 import { formatAmount } from "../../core/money.ts";
@@ -19,6 +18,8 @@ type CreateReport = {
   readonly kind: CheckoutKind;
   readonly request: CreateRequest;
   readonly result: CreateResult;
+  /** The payment method or currency that the store lacks, if it is known. */
+  readonly missingCapability?: string | undefined;
   readonly targetFlags: Readonly<Record<string, string>>;
   readonly settings: ResolvedTarget;
   readonly shell: Shell;
@@ -99,8 +100,8 @@ const DOUBT_TEXT =
   "the service may have created it, now or in an earlier run: to find out, run the command again with the same key, which never creates a second order or session";
 
 function remedyForRefusal(
-  { code, message }: Pick<Problem, "code" | "message">,
-  { kind, request }: CreateReport,
+  { code }: Pick<Problem, "code">,
+  { kind, request, missingCapability }: CreateReport,
   entry: JournalEntry,
 ): string {
   if (code === "idempotency_key_reused") {
@@ -111,14 +112,11 @@ function remedyForRefusal(
   if (code === "order_conflict") {
     return "use the existing checkout, or another --order-id; once it has failed, expired or been cancelled, add --new-attempt";
   }
-  const [capability = "<name>"] = CAPABILITY_PATTERN.exec(message) ?? [];
   return (
-    errorRow(code)?.next?.replace("<name>", capability) ??
+    errorRow(code)?.next?.replace("<name>", missingCapability ?? "<name>") ??
     `correct it and run checkout ${kind.command} create again`
   );
 }
-
-const CAPABILITY_PATTERN = new RegExp(`\\b(?:${PAYMENT_METHODS.join("|")}|[A-Z]{3})\\b`);
 
 /** Sends the same body with the same key to the same service. Returns a hint if a value cannot be quoted. */
 function resumeCommand(

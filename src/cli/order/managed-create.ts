@@ -11,6 +11,7 @@ import { unwrapCreate, type CreatedCheckout } from "./create-report.ts";
 import type { CheckoutKind } from "./checkout-kinds.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { resolveInstance } from "./instance.ts";
+import { findMissingCapability } from "./missing-capability.ts";
 
 type ManagedCreate = ServiceConnection & {
   readonly kind: CheckoutKind;
@@ -38,5 +39,7 @@ export async function createWithManagedKey(
   const serviceFlag = targetName === undefined ? addressFlag : { target: targetName };
   const targetFlags = { ...serviceFlag, ...storeFlag, ...dirFlag };
   const { request } = intent;
-  return unwrapCreate(context, { kind, request, result, targetFlags, settings, shell: shellOf(world.env) });
+  const missingCapability = await findMissingCapability(context, result, settings);
+  const shell = shellOf(world.env);
+  return unwrapCreate(context, { kind, request, result, missingCapability, targetFlags, settings, shell });
 }
