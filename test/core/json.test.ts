@@ -90,18 +90,25 @@ test("duplicate keys, half surrogate pairs, byte order marks, invalid UTF-8, emp
   for (const row of fine) expect([row, code(row)]).toEqual([row, "ok"]);
 });
 
-test("a refusal states the mistake and quotes no value of the body", () => {
+test("a refusal has a message of its own for each mistake, and quotes no value of the body", () => {
   const rows = [
-    [Uint8Array.of(0x22, 0x80, 0x22), /not valid UTF-8$/],
-    ["\ufeff{}", /starts with a byte order mark; send plain UTF-8$/],
-    [" \n", /the body is empty; a JSON object was expected$/],
-    ['{"a":1,"a":1}', /the key "a" appears twice in one object$/],
-    ['{"a":"\\ud800"}', /contains half of a surrogate pair$/],
-    ["[".repeat(9) + "]".repeat(9), /nested deeper than 8 levels$/],
-    ['{"a": secret-value}', /^the body is not strict JSON: [^,]*$/],
+    [Uint8Array.of(0x22, 0x80, 0x22), ""],
+    ["\ufeff{}", ""],
+    [" \n", ""],
+    ['{"a":1,"a":1}', '"a"'],
+    ['{"a":"\\ud800"}', "ud800"],
+    ["[".repeat(9) + "]".repeat(9), "8"],
+    ['{"a": secret-value}', ""],
   ] as const;
-  for (const [body, message] of rows)
-    expect(parse(body)).toMatchObject({ refusal: { message: expect.stringMatching(message) as string } });
+  const messages = rows.map(([body, said]) => {
+    const parsed = parse(body);
+    expect(parsed).toMatchObject({ refusal: { told: { fact: "invalid_json" } } });
+    const message = parsed.ok ? "" : parsed.refusal.message;
+    expect(message).toContain(said);
+    return message;
+  });
+  expect(new Set(messages).size).toBe(rows.length);
+  expect(messages.at(-1)).not.toContain("secret");
 });
 
 /** JSON.stringify writes some numbers that strict JSON refuses, such as 1e21. */

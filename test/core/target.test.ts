@@ -259,7 +259,7 @@ test("a name may resolve to loopback, except for the sandbox's own port, and a r
     ["http://shop.test:8080/", loopback, { ok: true, value: loopback }],
     ["http://localhost:8080/", ["10.0.0.5"], { ok: true, value: loopback }],
     ["http://shop.test:4242/", loopback, "127.0.0.1, ::1"],
-    ["http://shop.test:8080/", [], "no address"],
+    ["http://shop.test:8080/", [], expect.any(String)],
   ];
   for (const [url, resolved, expected] of rows) {
     const refused = {
@@ -271,8 +271,8 @@ test("a name may resolve to loopback, except for the sandbox's own port, and a r
       },
     };
     const allowed = filterAddresses(targetOf(url), resolved, POLICY);
-    if (typeof expected === "string") expect(allowed).toMatchObject(refused);
-    else expect(allowed).toEqual(expected);
+    if (Object.hasOwn(Object(expected) as object, "ok")) expect(allowed).toEqual(expected);
+    else expect(allowed).toMatchObject(refused);
   }
 });
 
@@ -293,7 +293,7 @@ test("--allow-target takes a host as in a URL, in any letter case, and a refusal
       ]);
   }
   expect(parseTargetHost("127.1")).toMatchObject({
-    refusal: { message: '"127.1" means 127.0.0.1; write it in that form' },
+    refusal: { told: { values: { host: '"127.1"', meant: "127.0.0.1" } } },
   });
 });
 
@@ -382,9 +382,9 @@ test("patterns of event types match the expected types, and a pattern that match
 });
 
 test("the refusal of an address without a scheme suggests the address with http://", () => {
-  const refusalOf = (text: string): string => {
+  const insteadOf = (text: string): unknown => {
     const parsed = parseTarget(text, POLICY);
-    return parsed.ok ? "" : parsed.refusal.message;
+    return parsed.ok ? "accepted" : parsed.refusal.told?.values["instead"];
   };
   for (const text of [
     "localhost:3000",
@@ -393,8 +393,8 @@ test("the refusal of an address without a scheme suggests the address with http:
     "shop.test",
     "[::1]:3000/h",
   ])
-    expect([text, refusalOf(text).split("; write ")[1]]).toEqual([text, `"http://${text}"`]);
-  expect(refusalOf("/hooks").split("; write ")[1]).toBe('"http://localhost:3000/hooks"');
+    expect([text, insteadOf(text)]).toEqual([text, `"http://${text}"`]);
+  expect(insteadOf("/hooks")).toBe('"http://localhost:3000/hooks"');
   for (const text of ["javascript:alert(1)", "ftp://localhost/", "mailto:me", "", "//localhost:3000"])
-    expect([text, refusalOf(text)]).toEqual([text, expect.not.stringContaining("write")]);
+    expect([text, insteadOf(text)]).toEqual([text, undefined]);
 });

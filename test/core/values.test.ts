@@ -71,14 +71,14 @@ test("a test key is accepted, any single wrong character in it is recognised, an
   expect(check(`bEARER   ${key}`)).toBe("test");
   expect(check(`Bearer svc_live_${key.slice(9)}`)).toBe("live");
   expect(check()).toBe("credential_missing");
-  const why = (unknown: string): string => {
+  const why = (unknown: string): string | undefined => {
     const refused = refuseUnknownKey(unknown);
-    return refused.ok ? "" : refused.refusal.message;
+    return refused.ok ? "" : refused.refusal.told?.fact;
   };
-  expect(why(key)).toContain("unknown here");
+  expect(why(key)).toBe("unknown_key");
   for (let at = 9; at < key.length; at += 1) {
     const wrong = key.slice(0, at) + (key[at] === "a" ? "b" : "a") + key.slice(at + 1);
-    expect([at, why(wrong)]).toEqual([at, expect.stringContaining("mistyped")]);
+    expect([at, why(wrong)]).toEqual([at, "mistyped_key"]);
   }
   const rows = [
     [key],
@@ -118,14 +118,15 @@ test("an idempotency key is one header with 8 to 128 printable ASCII characters"
 test("a refused idempotency key is answered with the expected and the received value, without a secret", () => {
   const secret = formatTestKey(new Uint8Array(20).fill(7));
   const rows = [
-    [[], "idempotency_key_missing", /the header Idempotency-Key with 8 to 128 printable ASCII characters/],
-    [["key-number-1", "key-number-2"], "idempotency_key_invalid", /one Idempotency-Key header .* got 2$/],
-    [["short"], "idempotency_key_invalid", /8 to 128 printable ASCII characters; got 5: "short"$/],
-    [[`my ${secret}`], "idempotency_key_invalid", /must not contain an API key/],
+    [[], "idempotency_key_missing", "idempotency_key_missing", undefined],
+    [["key-number-1", "key-number-2"], "idempotency_key_invalid", "key_lines", "2"],
+    [["short"], "idempotency_key_invalid", "key_form", '5: "short"'],
+    [[`my ${secret}`], "idempotency_key_invalid", "key_with_secret", undefined],
   ] as const;
-  for (const [values, code, message] of rows) {
+  for (const [values, code, fact, received] of rows) {
     const refused = parseIdempotencyKey(values);
-    expect(refused).toMatchObject({ refusal: { code, message: expect.stringMatching(message) as string } });
+    const told = { fact, values: received === undefined ? {} : { received } };
+    expect(refused).toMatchObject({ refusal: { code, told } });
     expect(JSON.stringify(refused)).not.toContain(secret);
   }
 });
@@ -161,9 +162,7 @@ test("a create's fingerprint depends on its path and the values of its fields, n
   expect(replay(stored, { key: "key-number-1", fingerprint: "another" })).toMatchObject({
     refusal: {
       code: "idempotency_key_reused",
-      message: expect.stringMatching(
-        /^Idempotency-Key "key-number-1" was used for another request/,
-      ) as string,
+      told: { fact: "idempotency_key_reused", values: { key: '"key-number-1"' } },
     },
   });
 });
@@ -230,9 +229,10 @@ test("amounts are shown with the decimals of their currency", () => {
     [1, "KWD", "0.001 KWD"],
     [123, "HUF", "1.23 HUF"],
     [9_007_199_254_740_991, "USD", "90071992547409.91 USD"],
-    [7, "e\u001b", "7 minor units of e\u001b"],
   ] as const;
   for (const [amount, currency, shown] of rows) expect(formatAmount(amount, currency)).toBe(shown);
+  // A code of no currency is shown as it is, and the amount without decimals.
+  expect(formatAmount(7, "e\u001b")).toMatch(/^7 .*e\u001b$/);
 });
 
 test("a token bucket gives its burst, then its rate, and nothing when the clock goes back", () => {
