@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import type { Words } from "../../src/core/language.ts";
+import type { DrillSentence } from "../../src/core/readiness/drill-sentences.ts";
 import { HISTORY_NAMES, stepTitle } from "../../src/core/judge/histories/histories.ts";
 import { factOf, FACT_TABLES, wordsOf } from "../../src/core/readiness/drills/said.ts";
 import { WEBHOOK_STEP_TITLES } from "../../src/core/readiness/drills/webhook.ts";
@@ -26,27 +28,35 @@ test("every fact has a sentence in both languages, with the same values", () => 
     ]);
 });
 
-test.each([
-  [factOf("shows_paid", "3 and 4, it says"), "paid: 3 and 4, it says", "已支付：3 and 4, it says"],
-  [
-    factOf("answered", "503", "order.succeeded"),
-    "answered 503; order.succeeded",
-    "返回 503；order.succeeded",
-  ],
-  [factOf("amount", "1999"), "the amount 1999", "金额 1999"],
-  [factOf("unpaid"), "not paid", "未支付"],
-  [
-    factOf("shows_unpaid", factOf("exited", "1", "no table")),
-    "not paid: exit code 1: no table",
-    "未支付：退出码 1：no table",
-  ],
-  [
-    "something that an older version said",
-    "something that an older version said",
-    "something that an older version said",
-  ],
-  [factOf("of_next_year", "x"), "of_next_year", "of_next_year"],
-  [factOf("toString"), "toString", "toString"],
-])("%j has its texts in English and Chinese", (said, english, chinese) => {
-  expect(wordsOf(said)).toEqual([english, chinese]);
+/** The words of a fact's row with these values. */
+function rowWords(name: string, ...values: readonly string[]): Words {
+  const row = FACT_TABLES.map((table) =>
+    new Map<string, DrillSentence>(Object.entries(table)).get(name),
+  ).find((found) => found !== undefined);
+  if (row === undefined) throw new Error(`no fact ${name}`);
+  return typeof row === "function" ? row(...values) : row;
+}
+
+test("a fact has the words of its row with its values, a fact within a fact in its own language", () => {
+  const rows: readonly (readonly [name: string, ...values: string[]])[] = [
+    ["shows_paid", "3 and 4, it says"],
+    ["answered", "503", "order.succeeded"],
+    ["amount", "1999"],
+    ["unpaid"],
+  ];
+  for (const [name, ...values] of rows)
+    expect(wordsOf(factOf(name, ...values))).toEqual(rowWords(name, ...values));
+  const [english, chinese] = rowWords("exited", "1", "no table");
+  expect(wordsOf(factOf("shows_unpaid", factOf("exited", "1", "no table")))).toEqual([
+    rowWords("shows_unpaid", english)[0],
+    rowWords("shows_unpaid", chinese)[1],
+  ]);
 });
+
+test.each(["something that an older version said", factOf("of_next_year", "x"), factOf("toString")])(
+  "%j, which has no row, is shown as its text or its name",
+  (said) => {
+    const text = typeof said === "string" ? said : said.fact;
+    expect(wordsOf(said)).toEqual([text, text]);
+  },
+);
