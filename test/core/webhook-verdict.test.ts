@@ -1028,8 +1028,14 @@ test("every sent case is a step with its answer, and all unsent cases together a
 
 test("an unexplained result is reported with the two answers that differ", () => {
   const [good] = drillSteps(drilled({ ...each(400, ...GOOD, ...OPEN), hour_old: 500 }), ENDPOINT);
-  expect(englishOf(good?.cause ?? "")).toBe(
-    "The answers do not show the cause. Two answers that differ: 400 after 7 ms to “a valid event”, 500 after 7 ms to “signed an hour ago”. Check the receiver's log for these two requests.",
+  expect(good?.cause).toEqual(
+    factOf(
+      "not_explained",
+      factOf("form:good_event"),
+      factOf("after", "400", "7"),
+      factOf("form:hour_old"),
+      factOf("after", "500", "7"),
+    ),
   );
 });
 
