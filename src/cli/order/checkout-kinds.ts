@@ -4,6 +4,7 @@ export type CheckoutKind = {
   readonly object: CheckoutObject;
   readonly command: "orders" | "sessions";
   readonly endpoint: "orders" | "checkout-sessions";
+  readonly noun: string;
   readonly nounPhrase: string;
   readonly example: string;
 };
@@ -12,6 +13,7 @@ export const ORDER_LABELS: CheckoutKind = {
   object: "order",
   command: "orders",
   endpoint: "orders",
+  noun: "order",
   nounPhrase: "an order",
   example: "order-1001",
 };
@@ -19,6 +21,7 @@ export const SESSION_LABELS: CheckoutKind = {
   object: "checkout_session",
   command: "sessions",
   endpoint: "checkout-sessions",
+  noun: "checkout session",
   nounPhrase: "a checkout session",
   example: "order-1002",
 };

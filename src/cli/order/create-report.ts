@@ -47,7 +47,7 @@ export function unwrapCreate(context: Context, report: CreateReport): CreatedChe
   const { id } = exchange.response.data;
   if (entry.checkoutId !== null && entry.checkoutId !== id) {
     context.printer.trace(
-      `note: the journal has another ${report.kind.example.replace(/-.*/, "")} for this, ${printable(entry.checkoutId)}; the service, which may have been reset, answered with ${printable(id)}`,
+      `note: the journal has another ${report.kind.noun} for this, ${printable(entry.checkoutId)}; the service, which may have been reset, answered with ${printable(id)}`,
     );
   }
   const isReplayed = exchange.headers["idempotent-replayed"] === "true";

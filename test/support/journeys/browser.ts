@@ -6,6 +6,9 @@ import { sharedBrowser } from "../shop.ts";
 import { agree } from "./agree.ts";
 import type { Form } from "./form.ts";
 import { openSite, type Site } from "./site.ts";
+import { english } from "../../../src/core/language.ts";
+import { PAYMENT_TEXTS } from "../../../src/sandbox/pages/payment/texts.ts";
+import { refusalText } from "../refusal-texts.ts";
 
 /** The links of the portal to follow: all links, or the links of its menu. */
 type Links = "every" | "menu";
@@ -81,7 +84,7 @@ export async function walkAsRole(
       const answer = await fetch(to, { method: "POST", body: new URLSearchParams() });
       return { status: answer.status, text: await answer.text() };
     }, path);
-    if (refused.text.includes("needs the role")) wrong.push(`the form ${path} is refused`);
+    if (refusalText("role_too_low").test(refused.text)) wrong.push(`the form ${path} is refused`);
   }
   await site.stop();
   const own = [...forms].filter((path) => !/\/(preferences|sign-out)$/.test(path));
@@ -101,10 +104,10 @@ async function fill(site: Site): Promise<Readonly<Record<string, string>>> {
 
 async function pay(page: Page, checkout: string): Promise<void> {
   await page.goto(checkout);
-  await page.getByRole("button", { name: /^Pay with/ }).click();
-  await page.getByRole("link", { name: "Open the sandbox wallet here" }).click();
-  await page.getByRole("button", { name: /^Pay €/ }).click();
-  await page.getByRole("heading", { name: "Payment successful" }).waitFor();
+  await page.getByRole("button", { name: english(PAYMENT_TEXTS.payWith.alipay_plus) }).click();
+  await page.getByRole("link", { name: english(PAYMENT_TEXTS.openWallet) }).click();
+  await page.getByRole("button", { name: `${english(PAYMENT_TEXTS.confirm)} €` }).click();
+  await page.getByRole("heading", { name: english(PAYMENT_TEXTS.result.succeeded) }).waitFor();
 }
 
 /** A page in a new profile, and its errors. */

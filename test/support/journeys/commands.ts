@@ -5,6 +5,8 @@ import { FULL } from "../campaign.ts";
 import { eventually } from "../eventually.ts";
 import { agree } from "./agree.ts";
 import type { Site } from "./site.ts";
+import { english } from "../../../src/core/language.ts";
+import { READINESS_SENTENCES } from "../../../src/core/readiness/sentences.ts";
 
 type Listed = Readonly<Record<string, readonly Readonly<Record<string, string>>[]>>;
 
@@ -75,7 +77,7 @@ export async function walkChecklist(site: Site): Promise<void> {
   await site.type("checklist run webhooks");
   const { stdout } = await site.type("checklist --json", { code: 3 });
   const { items } = JSON.parse(stdout) as { readonly items: readonly object[] };
-  const isDrilled = JSON.stringify(items).includes("the webhook drill of ");
+  const isDrilled = JSON.stringify(items).includes(english(READINESS_SENTENCES.webhookDrill("")));
   agree("the items of the checklist, with the drill", [items.length, isDrilled], [6, true]);
   await site.type(`calibrate --yes --base-url ${site.ready.base_url}`);
   agree("the record", readFileSync(join(site.cwd, "checkout.calibration.json"), "utf8").length > 500, true);
