@@ -2,6 +2,9 @@ import { expect, test } from "vitest";
 import { answerBreaches } from "../support/contract.ts";
 import { createHarness, EPHEMERAL, type FullAnswer } from "../support/harness.ts";
 import { BODY, outcome, post, bodyOf } from "../support/v1-calls.ts";
+import { english } from "../../src/core/language.ts";
+import { READINESS_SENTENCES } from "../../src/core/readiness/sentences.ts";
+import { refusalMessage, refusalText } from "../support/refusal-texts.ts";
 
 // These tests of v1 need options of `sandbox start`, other commands or the harness's clock, so they do not run in other
 // runtimes.
@@ -26,14 +29,14 @@ test("replays and conflicts are evidence for the checklist if the merchant's cli
   const at = new Date(harness.clock.now()).toISOString();
   await post(sandbox, BODY, { key });
   const replayed = {
-    what: `the log has a create that was repeated with its key ${key}; only the drill is proof`,
+    what: english(READINESS_SENTENCES.keyReplayed(key)),
     at,
     reference: expect.not.stringMatching(first.headers["X-Request-Id"] ?? "") as string,
   };
   expect(await evidence()).toEqual([replayed]);
   const conflict = await post(sandbox, { ...BODY, amount_minor: 1 }, { key });
   const refused = {
-    what: `the log shows a different request that was refused because key ${key} was already used; only the drill is proof`,
+    what: english(READINESS_SENTENCES.keyRefused(key)),
     at,
     reference: conflict.headers["X-Request-Id"],
   };
@@ -73,9 +76,7 @@ test("every API key has its own rate limit, and requests without a valid key use
   expect(await outcomes(first, 10)).toEqual(new Set(["201 created"]));
   const limited = await send(first);
   expect(outcome(limited)).toBe("429 rate_limited");
-  expect(bodyOf(limited).error?.message).toBe(
-    "more than 5 requests a second with this API key; try again in 1 s",
-  );
+  expect(bodyOf(limited).error?.message).toBe(refusalMessage("rate_limited", { perSecond: 5, seconds: 1 }));
   expect(await outcomes(second, 10)).toEqual(new Set(["201 created"]));
   expect(outcome(await send(second))).toBe("429 rate_limited");
 });
@@ -121,7 +122,7 @@ test("an order_id is free after its checkout has expired, and a reserved order_i
   const again = await post(sandbox, reserved);
   expect([outcome(again), bodyOf(again).error?.message]).toEqual([
     "409 order_conflict",
-    expect.stringContaining("with status succeeded"),
+    expect.stringMatching(refusalText("order_conflict", { status: "succeeded" })),
   ]);
 });
 
@@ -130,8 +131,8 @@ test("the refusal of an allowed host with another port names --allow-host HOST:P
   const asked = async (host: string): Promise<string> =>
     String((await sandbox.request({ path: "/healthz", headers: { Host: host } })).body);
   expect(await asked("shop.example")).toBe('{"ok":true}');
-  expect(await asked("shop.example:8080")).toContain(
-    "--allow-host HOST:PORT adds it where the server is started; HOST without a port allows no port, or the server's port",
+  expect(await asked("shop.example:8080")).toMatch(
+    refusalText("host_port_not_allowed", { flag: "--allow-host" }),
   );
-  expect(await asked("other.example")).toContain("--allow-host HOST adds it where the server is started");
+  expect(await asked("other.example")).toMatch(refusalText("host_not_allowed", { flag: "--allow-host" }));
 });

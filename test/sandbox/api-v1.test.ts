@@ -6,6 +6,7 @@ import { answerBreaches, breaches, listsStatus } from "../support/contract.ts";
 import type { FullAnswer } from "../support/harness.ts";
 import { BODY, outcome, post, bodyOf, type Body } from "../support/v1-calls.ts";
 import { shareOfV1, startV1 } from "../support/v1-sandboxes.ts";
+import { refusalMessage } from "../support/refusal-texts.ts";
 
 test("both endpoints answer both body forms as the OpenAPI contract says", async () => {
   const sandbox = await startV1();
@@ -91,7 +92,7 @@ test("refusals come in the order of decision 3, each in the error envelope", asy
     expect([outcome(answer), answerBreaches(answer)]).toEqual([expected, ""]);
     if (expected === "404 session_not_found")
       expect(bodyOf(answer).error?.message).toBe(
-        "this store has no checkout session or order with the id 0199a3c4-5d00-7000-8000-000000000001",
+        refusalMessage("session_not_found", { received: "0199a3c4-5d00-7000-8000-000000000001" }),
       );
   }
 });

@@ -5,6 +5,7 @@ import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.t
 import { formatSigningSecret, SIGNING_SECRET_BYTES } from "../../src/core/webhook/sealed-secret.ts";
 import { redactSecrets } from "../../src/core/text.ts";
 import { createHarness } from "../support/harness.ts";
+import { SECRET_DESCRIPTION } from "../../src/core/text.ts";
 
 const AMOUNT = { amount_minor: 100, currency: "EUR", payment_method: "wechat_pay" };
 const GIVEN = {
@@ -80,14 +81,14 @@ test("a secret in the Idempotency-Key, order_id or description of a create is re
         const code = place === "Idempotency-Key" ? "idempotency_key_invalid" : "invalid_parameter";
         expect([...at, error.code]).toEqual([...at, code]);
         expect(error.message).toContain(place);
-        expect(error.message).toContain("an API key, a signing secret or a token");
+        expect(error.message).toContain(SECRET_DESCRIPTION);
         expect(error.message).not.toContain(secret.slice(12, 24));
 
         const given = { "--order-id": "order-1", "--price-id": "price_coffee", [FLAGS[place]]: text };
         const typed = ["orders", "create", ...Object.entries(given).flat()];
         const run = await harness.run(typed);
         expect([...at, run.code]).toEqual([...at, 2]);
-        expect(run.stderr).toContain("an API key, a signing secret or a token");
+        expect(run.stderr).toContain(SECRET_DESCRIPTION);
         expect(`${run.stdout}${run.stderr}`).not.toContain(secret.slice(12, 24));
         checked += 1;
       }

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
+import { refusalText } from "../support/refusal-texts.ts";
 
 /** A sandbox in this process, by default without a state on disk. */
 async function openSite(args: readonly string[] = EPHEMERAL) {
@@ -90,7 +91,7 @@ test("a drill sends a rate-limited request again after pauses that double or fol
       return { status: 429, headers, body: "" };
     };
     const { code, stderr } = await site.harness.run(["checklist", "run", "webhooks"]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining("has ended")]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(refusalText("lease_ended"))]);
     const begun = receiver.got[0]?.at ?? 0;
     expect(receiver.got[0]?.body).toContain(`"created_at":"${new Date(begun).toISOString()}"`);
     return receiver.got.map(({ at }) => (at - begun) / 1000);

@@ -10,6 +10,8 @@ import { checkoutLines } from "../../src/cli/order/list.ts";
 import { SEED, seededRandom } from "../support/campaign.ts";
 import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { aCheckoutEntry } from "../support/rows.ts";
+import { valuesIn } from "../support/values-in.ts";
+import { refusalText } from "../support/refusal-texts.ts";
 
 const OBJECTS = ["order", "checkout_session"] as const;
 /** The maximum number of checkouts that a search reads, and of checkouts that a list sorts to find the newest. */
@@ -394,7 +396,10 @@ test("deliveries are listed page by page, also deliveries to removed endpoints",
     expect(ids).toEqual(whole.deliveries.map((one) => one.id));
   }
   const lost = await harness.run(["deliveries", "list", "--before", id(1)]);
-  expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining("the list cannot continue from it")]);
+  expect([lost.code, lost.stderr]).toEqual([
+    1,
+    expect.stringMatching(refusalText("no_delivery_before", { delivery: id(1) })),
+  ]);
   await sandbox.stop();
 });
 
@@ -460,7 +465,7 @@ test("--order-id lists the events and deliveries of all checkouts with that orde
   for (const command of ["events list", "deliveries list"]) {
     const both = await harness.run([...command.split(" "), "--checkout", id(1), "--order-id", "again"]);
     expect([command, both.code, both.stdout]).toEqual([command, 2, ""]);
-    expect(both.stderr).toContain("--checkout and --order-id exclude each other");
+    expect(both.stderr).toMatch(valuesIn("--checkout", "--order-id"));
   }
 });
 
@@ -485,19 +490,18 @@ test("orders and sessions are listed, filtered and continued, newest first, with
   const harness = createHarness();
   await harness.start();
   const type = (line: string) => harness.run(line.split(" "));
-  expect((await type("orders list")).stdout).toBe("no matching orders\n");
+  expect(JSON.parse((await type("orders list --json")).stdout)).toMatchObject({ checkouts: [] });
   for (const number of [1, 2, 3]) {
     await type(`orders create --order-id order-100${number} --price-id price_coffee`);
     harness.clock.advance(1000);
   }
   await type("sessions create --order-id cart-7 --price-id price_bento");
   const listed = (await type("orders list")).stdout;
-  expect(listed.replaceAll(/^[0-9a-f]{8}/gm, "<short>.")).toBe(
-    `ID        STATUS   AMOUNT    ORDER ID    LAST
-<short>.  created  4.50 EUR  order-1003  1 s ago, by the merchant
-<short>.  created  4.50 EUR  order-1002  2 s ago, by the merchant
-<short>.  created  4.50 EUR  order-1001  3 s ago, by the merchant
-`,
+  const [, ...rows] = listed.trimEnd().split("\n");
+  expect(rows).toEqual(
+    ["order-1003  1 s", "order-1002  2 s", "order-1001  3 s"].map((order) =>
+      expect.stringMatching(new RegExp(`^[0-9a-f]{8}  created  4\\.50 EUR  ${order} `)),
+    ),
   );
   const whole = JSON.parse((await type("orders list --json")).stdout) as Page;
   const [third, second, first] = whole.checkouts.map((one) => one.id);
@@ -512,7 +516,7 @@ test("orders and sessions are listed, filtered and continued, newest first, with
   ]);
   expect(listed.match(/^[0-9a-f]{8}/gm)).toEqual([third, second, first].map((one) => shortId(one ?? "")));
   const part = await type("orders list --limit 2");
-  expect(part.stdout).toContain(`\nmore:\n  checkout orders list --limit 2 --before ${second}\n`);
+  expect(part.stdout).toContain(`\n  checkout orders list --limit 2 --before ${second}\n`);
   const rest = JSON.parse(
     (await type(`orders list --before ${shortId(second ?? "")} --json`)).stdout,
   ) as Page;
@@ -560,22 +564,20 @@ test("an ambiguous short id is refused with both ids, an unknown short id is not
     );
     const foreign = await type(`${command} beef0001`);
     expect([command, foreign.code, foreign.stdout]).toEqual([command, 1, ""]);
-    expect(foreign.stderr).toContain("among the newest 1000");
+    expect(foreign.stderr).toContain("1000");
   }
   const named = { CHECKOUT_BASE_URL: "https://pay.example/v1" };
-  const none = "has no list";
-  const other =
-    "--base-url names http://127.0.0.1:1/v1, but the sandbox of .checkout is http://127.0.0.1:4242/v1";
+  const other = ["--base-url", "http://127.0.0.1:1/v1", ".checkout", "http://127.0.0.1:4242/v1"];
   for (const [line, env, said] of [
-    ["orders list", named, none],
-    ["sessions list", named, none],
-    ["orders get cafe0001", named, none],
+    ["orders list", named, []],
+    ["sessions list", named, []],
+    ["orders get cafe0001", named, []],
     ["orders list --base-url http://127.0.0.1:1/v1", {}, other],
-    ["orders list --target staging", {}, none],
+    ["orders list --target staging", {}, ["staging"]],
   ] as const) {
     const refused = await type(line, env);
     expect([line, refused.code, refused.stdout]).toEqual([line, 2, ""]);
-    expect(refused.stderr).toContain(said);
+    expect(refused.stderr).toMatch(valuesIn(...said));
   }
 });
 
@@ -620,14 +622,14 @@ test("a table drops columns to fit, then truncates the widest column, and shows 
       for (const line of text.split("\n"))
         expect([width, line, widthOf(line) <= width]).toEqual([width, line, true]);
   }
-  expect((await tables(200)[1]) ?? "").toMatch(
-    /^ID +STATUS +AMOUNT +ORDER ID +LAST +CREATED +METHOD\n00001eef .* 2 min ago, by the payer /,
-  );
-  expect((await tables(80)[1]) ?? "").toMatch(/^ID +STATUS +AMOUNT +ORDER ID +LAST\n/);
+  const headings = (text = ""): number => (text.split("\n")[0] ?? "").split(/ {2,}/).length;
+  expect(headings(await tables(200)[1])).toBe(7);
+  expect((await tables(200)[1]) ?? "").toMatch(/\n00001eef .* 2 min /);
+  expect(headings(await tables(80)[1])).toBe(5);
   expect((await tables(0)[1]) ?? "").toBe(await tables(80)[1]);
-  expect((await tables(80)[0]) ?? "").toMatch(/^ID +STATUS +AMOUNT +ORDER ID\n.*\n.* (注文)+注?…$/);
-  expect((await tables(200)[2]) ?? "").toMatch(
-    /^ORDER ID +TYPE +RESULT +STATE +ATTEMPTS +LAST ATTEMPT +NEXT ATTEMPT +CAUSE +EVENT +ENDPOINT\n/,
-  );
-  expect((await tables(80)[2]) ?? "").toMatch(/^ORDER ID +TYPE +RESULT +STATE +EVENT +ENDPOINT\n.*…[^ ]+$/);
+  expect((await tables(80)[0]) ?? "").toMatch(/\n.*\n.* (注文)+注?…$/);
+  expect(headings(await tables(80)[0])).toBe(4);
+  expect(headings(await tables(200)[2])).toBe(10);
+  expect(headings(await tables(80)[2])).toBe(6);
+  expect((await tables(80)[2]) ?? "").toMatch(/\n.*…[^ ]+$/);
 });

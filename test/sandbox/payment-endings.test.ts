@@ -55,22 +55,25 @@ type Act = (customer: Customer, harness: Harness, sold: SoldCheckout) => Promise
 
 /** Starts an attempt, and opens its wallet. */
 async function start({ press, follow }: Customer): Promise<void> {
-  await press("Pay with");
-  await follow("Open the sandbox wallet here");
+  await press("Pay ");
+  await follow(english(PAYMENT_TEXTS.openWallet));
 }
+
+/** The beginning of the wallet's button that pays. */
+const PAY = `${english(PAYMENT_TEXTS.confirm)} €`;
 
 /** The customer's action in the wallet, and then the heading of the payment page and the status of the order. */
 const ENDINGS: readonly (readonly [name: string, act: Act, heading: string, status: string])[] = [
-  ["pays", ({ press }) => press("Pay €"), english(PAYMENT_TEXTS.result.succeeded), "succeeded"],
+  ["pays", ({ press }) => press(PAY), english(PAYMENT_TEXTS.result.succeeded), "succeeded"],
   [
     "is declined, and pays then",
     async (customer) => {
-      await customer.press("Decline");
-      expect(customer.text("h2")).toBe("Payment declined");
+      await customer.press(english(PAYMENT_TEXTS.decline));
+      expect(customer.text("h2")).toBe(english(PAYMENT_TEXTS.walletDeclined));
       await customer.follow("Back to the payment page");
-      expect(customer.text(".notice")).toContain("You can try again, up to 4 times");
+      expect(customer.text(".notice")).toContain(english(PAYMENT_TEXTS.tryAgain(4)));
       await start(customer);
-      await customer.press("Pay €");
+      await customer.press(PAY);
     },
     english(PAYMENT_TEXTS.result.succeeded),
     "succeeded",
@@ -79,19 +82,24 @@ const ENDINGS: readonly (readonly [name: string, act: Act, heading: string, stat
     "is declined five times",
     async (customer, _harness, { checkout_url: page }) => {
       for (let attempt = 1; attempt < 5; attempt += 1) {
-        await customer.press("Decline");
+        await customer.press(english(PAYMENT_TEXTS.decline));
         await customer.open(page);
         await start(customer);
       }
-      await customer.press("Decline");
+      await customer.press(english(PAYMENT_TEXTS.decline));
     },
     english(PAYMENT_TEXTS.result.failed),
     "failed",
   ],
-  ["fails", ({ press }) => press("Fail"), english(PAYMENT_TEXTS.result.failed), "failed"],
+  [
+    "fails",
+    ({ press }) => press(english(PAYMENT_TEXTS.fail)),
+    english(PAYMENT_TEXTS.result.failed),
+    "failed",
+  ],
   [
     "cancels in the wallet",
-    ({ press }) => press("Cancel"),
+    ({ press }) => press(english(PAYMENT_TEXTS.cancelInWallet)),
     english(PAYMENT_TEXTS.result.cancelled),
     "cancelled",
   ],
@@ -109,8 +117,8 @@ const ENDINGS: readonly (readonly [name: string, act: Act, heading: string, stat
   [
     "pays too late",
     async (customer) => {
-      await customer.press("Pay too late");
-      expect(customer.text(".notice")).toContain("was not applied to the order");
+      await customer.press(english(PAYMENT_TEXTS.tooLate));
+      expect(customer.text(".notice")).toContain(english(PAYMENT_TEXTS.late));
     },
     english(PAYMENT_TEXTS.result.expired),
     "expired",
@@ -118,8 +126,8 @@ const ENDINGS: readonly (readonly [name: string, act: Act, heading: string, stat
   [
     "walks away",
     async (customer, harness) => {
-      await customer.follow("Walk away");
-      expect(customer.text("h2")).toBe("You walked away");
+      await customer.follow(english(PAYMENT_TEXTS.walkAway));
+      expect(customer.text("h2")).toBe(english(PAYMENT_TEXTS.walkedAway));
       await harness.run(["sandbox", "clock", "advance", "1h"]);
     },
     english(PAYMENT_TEXTS.result.expired),

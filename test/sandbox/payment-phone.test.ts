@@ -1,11 +1,13 @@
 import { expect, test } from "vitest";
 import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { textOf } from "../support/portal.ts";
+import { english } from "../../src/core/language.ts";
+import { PAYMENT_TEXTS } from "../../src/sandbox/pages/payment/texts.ts";
 
 test("if checkout_url is a loopback address, the payment page says that a phone cannot open it", async () => {
   for (const [args, says] of [
-    [[], "so a phone cannot open it. Pay here with the button below."],
-    [["--public-url", "https://pay.example"], "Scan the code with your phone"],
+    [[], PAYMENT_TEXTS.noPhone],
+    [["--public-url", "https://pay.example"], PAYMENT_TEXTS.scanHint],
   ] as const) {
     const harness = createHarness();
     const sandbox = await harness.start([...EPHEMERAL, ...args]);
@@ -19,6 +21,6 @@ test("if checkout_url is a loopback address, the payment page says that a phone 
       headers: { ...headers, "Content-Type": "application/x-www-form-urlencoded" },
       body: new URLSearchParams({ token }).toString(),
     });
-    expect(textOf(await page())).toContain(says);
+    expect(textOf(await page())).toContain(english(says));
   }
 });

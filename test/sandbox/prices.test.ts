@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.ts";
 import { createHarness } from "../support/harness.ts";
 import { refusalText } from "../support/refusal-texts.ts";
+import { valuesIn } from "../support/values-in.ts";
+import { SECRET_DESCRIPTION } from "../../src/core/text.ts";
 
 const TEA = "--amount-minor 700 --currency EUR --payment-method alipay_plus";
 
@@ -44,9 +46,9 @@ test("a price is added once, approved with an audit row, and used by orders", as
   const { type, text, acts } = await openCatalog();
   const add = `prices add tea ${TEA}`;
   expect(await type(add)).toEqual({ code: 0, said: { ...ADDED, added: true, missing_capabilities: [] } });
-  expect(await acts()).toEqual(["approve_price | tea | approved when it was added to the sandbox"]);
+  expect(await acts()).toEqual([expect.stringMatching(/^approve_price \| tea \| ./)]);
   expect(await type(add)).toEqual({ code: 0, said: { ...ADDED, added: false, missing_capabilities: [] } });
-  expect(await text(add)).toBe("= the price tea of 7.00 EUR exists already; nothing was changed\n");
+  expect(await text(add)).toMatch(valuesIn("=", "tea", "7.00 EUR"));
   expect(await acts()).toHaveLength(1);
   const { code, said } = await type("orders create --order-id o-1 --price-id tea");
   expect([code, said]).toMatchObject([0, { data: { amount_minor: 700, currency: "EUR" } }]);
@@ -122,27 +124,27 @@ test("the refusal of an unusable price says why and what to do, and a create is 
 });
 
 test("approve-price and revoke-price change whether orders can use a price, each with an audit row", async () => {
-  const { type, text, acts } = await openCatalog();
+  const { harness, text, acts } = await openCatalog();
   expect(await text(`prices add tea ${TEA} --unapproved`)).toContain("checkout admin approve-price <id>");
   expect(await acts()).toEqual([]);
   const order = "orders create --order-id o-1 --price-id tea";
   const rows = [
     [order, 1, refusalText("unapproved_price")],
-    ["admin approve-price tea --note checked", 0, "tea is approved"],
+    ["admin approve-price tea --note checked", 0, "tea"],
     ["admin approve-price tea", 5, refusalText("price_is_approved")],
-    ["admin approve-price coffee", 1, "checkout prices list shows the prices"],
-    [order, 0, "order created"],
-    ["admin revoke-price tea", 0, "tea is no longer approved"],
+    ["admin approve-price coffee", 1, "checkout prices list"],
+    [order, 0, "o-1"],
+    ["admin revoke-price tea", 0, "tea"],
     ["admin revoke-price tea", 5, refusalText("price_is_not_approved")],
     ["orders create --order-id o-2 --price-id tea", 1, refusalText("unapproved_price")],
-    ["prices retire tea", 0, "the price tea was retired: new orders cannot use it"],
+    ["prices retire tea", 0, "tea"],
     ["admin approve-price tea", 5, refusalText("price_retired")],
-    ["prices retire tea", 0, "new orders cannot use it"],
+    ["prices retire tea", 0, "tea"],
     ["prices retire coffee", 1, refusalText("no_price")],
   ] as const;
   for (const [line, code, said] of rows) {
-    expect([line, await text(line)]).toEqual([line, expect.stringMatching(said)]);
-    if (code !== 0) expect([line, (await type(line)).code]).toEqual([line, code]);
+    const done = await harness.run(line.split(" "));
+    expect([line, done.code, done.stdout + done.stderr]).toEqual([line, code, expect.stringMatching(said)]);
   }
   expect(await acts()).toEqual(["approve_price | tea | checked", "revoke_price | tea | "]);
 });
@@ -153,31 +155,28 @@ test("a price with a method or currency that the store lacks is added with a war
   const add = "prices add pound --amount-minor 5 --currency GBP --payment-method wechat_pay";
   const { code, said } = await type(add);
   expect([code, said]).toMatchObject([0, { added: true, missing_capabilities: ["wechat_pay", "GBP"] }]);
-  expect(await text(add)).toContain("the store cannot be paid with wechat_pay and GBP");
+  expect(await text(add)).toMatch(valuesIn("wechat_pay", "GBP", "checkout capabilities list"));
 });
 
 test("prices add with an invalid price exits with 2 and reports the field, even if no sandbox runs", async () => {
   const harness = createHarness();
   const secret = formatTestKey(Buffer.alloc(API_KEY_RANDOM_BYTES, 9));
   const rows = [
-    [["tea"], "missing: --amount-minor, --currency, --payment-method"],
-    [
-      ["tea", "--amount-minor", "19.99"],
-      'a whole number from 1 to 9007199254740991, in minor units: 19.99 EUR is 1999; got "19.99"',
-    ],
-    [["tea", "--amount-minor", "0"], "a whole number from 1"],
-    [["tea", "--currency", "euro"], "three upper-case letters such as EUR"],
-    [["tea", "--payment-method", "cash"], "alipay_plus or wechat_pay"],
-    [["tea", "--description", "x".repeat(129)], "at most 128 characters"],
-    [["tea", "--description", secret], "an API key, a signing secret or a token"],
-    [["", ...TEA.split(" ")], "a string of 1 to 64 characters"],
-    [["p".repeat(65), ...TEA.split(" ")], "a string of 1 to 64 characters"],
-    [[secret, ...TEA.split(" ")], "an API key, a signing secret or a token"],
+    [["tea"], "--amount-minor, --currency, --payment-method"],
+    [["tea", "--amount-minor", "19.99"], "19.99 EUR", "1999", '"19.99"'],
+    [["tea", "--amount-minor", "0"], "--amount-minor", "1"],
+    [["tea", "--currency", "euro"], "EUR", '"euro"'],
+    [["tea", "--payment-method", "cash"], "alipay_plus", "wechat_pay", '"cash"'],
+    [["tea", "--description", "x".repeat(129)], "128"],
+    [["tea", "--description", secret], SECRET_DESCRIPTION],
+    [["", ...TEA.split(" ")], "64"],
+    [["p".repeat(65), ...TEA.split(" ")], "64"],
+    [[secret, ...TEA.split(" ")], SECRET_DESCRIPTION],
   ] as const;
-  for (const [words, message] of rows) {
+  for (const [words, ...values] of rows) {
     const { code, stdout, stderr } = await harness.run(["prices", "add", ...words]);
     expect([words, code, stdout]).toEqual([words, 2, ""]);
-    expect(stderr).toContain(message);
+    expect(stderr).toMatch(valuesIn(...values));
     expect(stderr).not.toContain(secret.slice(12, 24));
   }
 });
@@ -197,7 +196,7 @@ test("the control API refuses a price with a secret, and does not repeat it", as
     const sent = { method: "POST", path: `/__sandbox/${path}`, headers, body: JSON.stringify(request) };
     const { status, body } = await sandbox.request(sent);
     expect([path, status]).toEqual([path, 400]);
-    expect(String(body)).toContain("an API key, a signing secret or a token");
+    expect(String(body)).toContain(SECRET_DESCRIPTION);
     expect(String(body)).not.toContain(secret.slice(12, 24));
   }
 });

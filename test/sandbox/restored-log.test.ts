@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { createHarness } from "../support/harness.ts";
+import { english } from "../../src/core/language.ts";
+import { EXPLAIN_SENTENCES } from "../../src/core/explain/sentences.ts";
 
 type Listed = { readonly requests: readonly { readonly request_id: string; readonly order_id: string }[] };
 
@@ -15,7 +17,7 @@ test("a restore keeps the request log, and explain says if the checkout of a req
   const requests = async () => (JSON.parse(await run("requests list --json")) as Listed).requests;
   const logged = await requests();
   expect(logged.map(({ order_id: orderId }) => orderId)).toEqual(["order-1", "order-2", "order-2"]);
-  const gone = "its checkout no longer exists, because the store has since been restored";
+  const gone = english(EXPLAIN_SENTENCES.checkoutGone);
   for (const { request_id: id } of logged) expect(await run(`explain ${id}`)).not.toContain(gone);
   for (const restore of ["snapshots restore before", "snapshots restore before --all"]) {
     await run(restore);

@@ -1,3 +1,4 @@
+import { EXIT } from "../../src/cli/problem.ts";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -218,9 +219,8 @@ async function bugsOf(harness: Harness, ids: PortalIds): Promise<readonly string
   ];
   const bugs: string[] = [];
   for (const line of lines) {
-    const { stderr } = await harness.run(line.split(" "));
-    if (stderr.includes("this is a bug") || stderr.includes("cannot be reached"))
-      bugs.push(`${line}: ${stderr}`);
+    const { code, stderr } = await harness.run(line.split(" "));
+    if (code === EXIT.failed || code === EXIT.unreachable) bugs.push(`${line}: ${stderr}`);
   }
   return bugs;
 }

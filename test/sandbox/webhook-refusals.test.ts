@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
-import { refusalText } from "../support/refusal-texts.ts";
+import { refusalMessage, refusalText } from "../support/refusal-texts.ts";
 
 test("only a listener's endpoint accepts the action leave", async () => {
   const site = await openWebhookSite(EPHEMERAL);
@@ -51,7 +51,7 @@ test("the parameter before is refused together with since or wait_ms", async () 
     expect([path, error?.code, error?.message]).toEqual([
       path,
       "invalid_parameter",
-      `before continues with older entries, and ${newer} asks for newer ones; leave one of them out`,
+      refusalMessage("before_and_newer", { newer: newer ?? "" }),
     ]);
   }
   expect((await site.control(`/deliveries?before=${delivery?.id}`)).ok).toBe(true);
