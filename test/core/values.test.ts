@@ -232,7 +232,8 @@ test("amounts are shown with the decimals of their currency", () => {
   ] as const;
   for (const [amount, currency, shown] of rows) expect(formatAmount(amount, currency)).toBe(shown);
   // A code of no currency is shown as it is, and the amount without decimals.
-  expect(formatAmount(7, "e\u001b")).toMatch(/^7 .*e\u001b$/);
+  const shownAmount = formatAmount(7, "e\u001b");
+  expect([shownAmount.split(" ")[0], shownAmount.endsWith("e\u001b")]).toEqual(["7", true]);
 });
 
 test("a token bucket gives its burst, then its rate, and nothing when the clock goes back", () => {

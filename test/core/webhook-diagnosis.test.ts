@@ -329,7 +329,9 @@ test("the sentence of a diagnosis contains its finding", () => {
   for (const [detail, arrived] of rows) {
     const [found] = diagnose(arrive(arrived));
     expect(found?.detail).toEqual(detail);
-    expect(found?.message).toContain(typeof detail === "object" && detail !== null ? detailText(detail) : detail);
+    expect(found?.message).toContain(
+      typeof detail === "object" && detail !== null ? detailText(detail) : detail,
+    );
   }
 });
 

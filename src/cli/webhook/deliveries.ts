@@ -67,6 +67,10 @@ export function registerDeliveries(group: Group): void {
       },
     }),
   });
+  registerRetry(group);
+}
+
+function registerRetry(group: Group): void {
   register<RetryOptions>(group, {
     name: "retry",
     summary: "send waiting deliveries now, for example after you have repaired the receiver",
