@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { ITEM_COUNT_WORD } from "../core/readiness/names.ts";
 import { LOCATION_OPTIONS, SWITCHES } from "./hints/again.ts";
-import type { CommandName } from "./command-names.ts";
+import type { CommandName } from "./hints/command-names.ts";
 import { exitCodeLines, type Group, type RegistrationContext } from "./command.ts";
 import { TOPIC_SUMMARIES } from "./help/topic-names.ts";
 import { isTyped, shownDescription, wordsBeforeSeparator } from "./option-rules.ts";

@@ -1,6 +1,6 @@
 import { quoteToCopy, shellOf } from "../../core/shell/quote.ts";
 import type { World } from "../../world.ts";
-import { COMMAND_NAMES } from "../command-names.ts";
+import { COMMAND_NAMES } from "./command-names.ts";
 import { wordsBeforeSeparator } from "../option-rules.ts";
 
 type CommandWorld = Pick<World, "env"> & Partial<Pick<World, "argv">>;

@@ -1,17 +1,18 @@
-import { sendCreate, type RequestedCreate } from "../../client/api/client.ts";
+import { sendCreate, type CreateResult, type RequestedCreate } from "../../client/api/client.ts";
 import type { RetryPolicy } from "../../client/api/retry.ts";
 import { shellOf } from "../../core/shell/quote.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import type { Context } from "../command.ts";
-import { unwrap } from "../problem.ts";
+import { catchRefusal, unwrap } from "../problem.ts";
 import { runWithSpinner } from "../request/exchange.ts";
-import type { ServiceConnection } from "../target/resolve.ts";
+import { callAt } from "../target/call.ts";
+import { findTarget } from "../target/control.ts";
+import type { ResolvedTarget, ServiceConnection } from "../target/resolve.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { unwrapCreate, type CreatedCheckout } from "./create-report.ts";
 import type { CheckoutKind } from "./checkout-kinds.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { resolveInstance } from "./instance.ts";
-import { findMissingCapability } from "./missing-capability.ts";
 
 type ManagedCreate = ServiceConnection & {
   readonly kind: CheckoutKind;
@@ -42,4 +43,24 @@ export async function createWithManagedKey(
   const missingCapability = await findMissingCapability(context, result, settings);
   const shell = shellOf(world.env);
   return unwrapCreate(context, { kind, request, result, missingCapability, targetFlags, settings, shell });
+}
+
+/** The payment method or currency that the store lacks, from the sandbox's explanation; undefined without one. */
+async function findMissingCapability(
+  context: Context,
+  result: CreateResult,
+  { isExplained, storeId }: Pick<ResolvedTarget, "isExplained" | "storeId">,
+): Promise<string | undefined> {
+  if (!isExplained || result.end !== "sent" || result.exchange.end !== "refusal") return undefined;
+  const { error, requestId } = result.exchange;
+  if (error.code !== "capability_missing") return undefined;
+  const explained = await catchRefusal(explain(context, requestId, storeId.value));
+  return explained.value?.received ?? undefined;
+}
+
+async function explain(context: Context, id: string, storeId: string | null) {
+  const sandbox = await findTarget(context);
+  if (sandbox === undefined) return undefined;
+  const target = storeId === null ? sandbox : { ...sandbox, storeId };
+  return callAt(context, target, { name: "explain", body: { id, as: "request" } });
 }
