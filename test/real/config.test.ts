@@ -11,13 +11,14 @@ import { parseConfig } from "../../src/core/config/read.ts";
 import { targetVariable } from "../../src/core/config/secrets.ts";
 import { configJsonSchema } from "../../src/core/config/schema.ts";
 import { formatTestKey } from "../../src/core/credential.ts";
+import { SECRET_KINDS } from "../../src/core/text.ts";
 import { REAL } from "../support/real.ts";
 import { launchHere, runHere, startSandboxHere } from "../support/program.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { CERTIFICATE } from "../support/certificate.ts";
 import { createHarness, type CommandOptions, type Harness } from "../support/harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { refusalText } from "../support/refusal-texts.ts";
+import { naming, refusalText } from "../support/refusal-texts.ts";
 
 const FILE = "checkout.config.json";
 const FIRST = "00000000-0000-4000-8000-00000000000a";
@@ -64,138 +65,135 @@ function withShop(change: (shop: Record<string, unknown>) => void): string {
   return JSON.stringify({ stores: [shop] }, null, 2);
 }
 
-/** Wrong files: the text, the field, line and column of its mistake, and the message. */
-const FAULTS: readonly (readonly [what: string, text: string, place: string, message: RegExp])[] = [
-  ["no content", "", ":1:1", /a value is expected/],
-  ["a list at the top", "[]", ":1:1", /expected object/],
-  ["a missing comma", '{\n  "stores": []\n  "sandbox": {}\n}', ":3:3", /a comma is expected/],
-  ["a comma at the end", '{\n  "sandbox": {},\n}', ":3:1", /is expected/],
-  ["an open string", '{ "sandbox', ":1:3", /string has no end/],
-  ["an open comment", "{ /* ", ":1:3", /comment has no end/],
-  ["an open object", '{\n "sandbox": {', ":2:14", /closing brace/],
-  ["text after the end", "{}\n{}", ":2:1", /end of the file/],
-  ["a value that is not JSON", '{ "sandbox": nope }', ":1:14", /is not a JSON value/],
-  ["too many levels", `{ "a": ${"[".repeat(40)}`, ":1:23", /16 levels/],
-  ["far too many levels", "[".repeat(150_000), ":1:17", /16 levels/],
-  ["too many characters", " ".repeat(2_000_001), ":1:1", /2000000 characters/],
-  ["a duplicate key", '{\n "sandbox": {},\n "sandbox": {}\n}', "sandbox:3:2", /appears twice in this object/],
+/** Matches a message that suggests one name instead of listing all names. */
+function suggesting(name: string): RegExp {
+  return new RegExp(String.raw`(?<!, )\b${name}\b(?!,)`);
+}
+
+/** Wrong files: the text, the field, line and column of its mistake, and the values in the message. */
+const FAULTS: readonly (readonly [what: string, text: string, place: string, message?: RegExp])[] = [
+  ["no content", "", ":1:1"],
+  ["a list at the top", "[]", ":1:1"],
+  ["a missing comma", '{\n  "stores": []\n  "sandbox": {}\n}', ":3:3"],
+  ["a comma at the end", '{\n  "sandbox": {},\n}', ":3:1"],
+  ["an open string", '{ "sandbox', ":1:3"],
+  ["an open comment", "{ /* ", ":1:3"],
+  ["an open object", '{\n "sandbox": {', ":2:14"],
+  ["text after the end", "{}\n{}", ":2:1"],
+  ["a value that is not JSON", '{ "sandbox": nope }', ":1:14"],
+  ["too many levels", `{ "a": ${"[".repeat(40)}`, ":1:23", naming("16")],
+  ["far too many levels", "[".repeat(150_000), ":1:17", naming("16")],
+  ["too many characters", " ".repeat(2_000_001), ":1:1", naming("2000000")],
+  ["a duplicate key", '{\n "sandbox": {},\n "sandbox": {}\n}', "sandbox:3:2"],
   [
     "an unknown key",
     '{\n  "sandbox": {\n    "rate_limt": "5/s"\n  }\n}',
     "sandbox.rate_limt:3:5",
-    /did you mean rate_limit\?/,
+    suggesting("rate_limit"),
   ],
-  ["an unknown key at the top", '{ "shops": [] }', "shops:1:3", /did you mean shop\?/],
+  ["an unknown key at the top", '{ "shops": [] }', "shops:1:3", suggesting("shop")],
   [
     "a key unlike any field",
     '{ "zzzzzzzzzz": 1 }',
     "zzzzzzzzzz:1:3",
-    /fields: \$schema, sandbox, shop, dialect, stores, targets/,
+    naming("$schema, sandbox, shop, dialect, stores, targets"),
   ],
-  ["the key __proto__", '{ "__proto__": {} }', "__proto__:1:3", /is not a field here/],
-  ["rateLimit", '{ "sandbox": { "rateLimit": "5/s" } }', "sandbox.rateLimit:1:16", /did you mean rate_limit/],
-  [
-    "a wrong type",
-    '{ "sandbox": { "port": "80" } }',
-    "sandbox.port:1:24",
-    /expected number, received string/,
-  ],
-  ["null as a section", '{ "sandbox": null }', "sandbox:1:14", /expected object, received null/],
-  ["an impossible port", '{ "sandbox": { "port": 65536 } }', "sandbox.port:1:24", /<=65535/],
-  ["a bad rate", '{ "sandbox": { "rate_limit": "5" } }', "sandbox.rate_limit:1:30", /a rate such as 5\/s/],
+  ["the key __proto__", '{ "__proto__": {} }', "__proto__:1:3"],
+  ["rateLimit", '{ "sandbox": { "rateLimit": "5/s" } }', "sandbox.rateLimit:1:16", suggesting("rate_limit")],
+  ["a wrong type", '{ "sandbox": { "port": "80" } }', "sandbox.port:1:24"],
+  ["null as a section", '{ "sandbox": null }', "sandbox:1:14"],
+  ["an impossible port", '{ "sandbox": { "port": 65536 } }', "sandbox.port:1:24", naming("65535")],
+  ["a bad rate", '{ "sandbox": { "rate_limit": "5" } }', "sandbox.rate_limit:1:30", naming("5/s")],
   [
     "a lifetime that is too short",
     '{ "sandbox": { "checkout_lifetime": "1m" } }',
     "sandbox.checkout_lifetime:1:37",
-    /from 5m to 24h/,
+    naming("5m", "24h"),
   ],
-  ["a bad host", '{ "sandbox": { "allow_hosts": ["a", "b/c"] } }', "sandbox.allow_hosts[1]:1:37", /HOST/],
+  [
+    "a bad host",
+    '{ "sandbox": { "allow_hosts": ["a", "b/c"] } }',
+    "sandbox.allow_hosts[1]:1:37",
+    naming("HOST:PORT"),
+  ],
   [
     "a forbidden target host",
     '{ "sandbox": { "allow_targets": ["169.254.169.254"] } }',
     "sandbox.allow_targets[0]:1:34",
     refusalText("target_never"),
   ],
-  ["an empty list of stores", '{ "stores": [] }', "stores:1:13", />=1/],
-  ["a store without a name", `{ "stores": [\n  { "id": "${FIRST}" }] }`, "stores[0].name:2:3", /is missing/],
-  ["a bad store id", '{ "stores": [{ "id": "shop", "name": "x" }] }', "stores[0].id:1:22", /must be an id/],
+  ["an empty list of stores", '{ "stores": [] }', "stores:1:13", naming(">=1")],
+  ["a store without a name", `{ "stores": [\n  { "id": "${FIRST}" }] }`, "stores[0].name:2:3"],
+  ["a bad store id", '{ "stores": [{ "id": "shop", "name": "x" }] }', "stores[0].id:1:22"],
   [
     "an invisible character in a name",
     withShop((shop) => (shop["name"] = "a\u202eb")),
     "stores[0].name:5:15",
-    /no invisible characters/,
   ],
   [
     "an amount with a fraction",
     withShop((shop) => (shop["prices"] = [{ ...PRICE, amount_minor: 1.5 }])),
     "stores[0].prices[0].amount_minor:9:27",
-    /expected int/,
   ],
   [
     "an amount that is too large for a number",
     withShop(() => undefined).replace(": 300", ": 9007199254740993"),
     "stores[0].prices[0].amount_minor:9:27",
-    /./,
   ],
   [
     "a currency in lower case",
     withShop((shop) => (shop["prices"] = [{ ...PRICE, currency: "eur" }])),
     "stores[0].prices[0].currency:10:23",
-    /three upper-case letters/,
   ],
   [
     "an unknown payment method",
     withShop((shop) => (shop["prices"] = [{ ...PRICE, payment_method: "cash" }])),
     "stores[0].prices[0].payment_method:11:29",
-    /alipay_plus or wechat_pay/,
+    naming("alipay_plus", "wechat_pay"),
   ],
   [
     "an unsupported billing model",
     withShop((shop) => (shop["prices"] = [{ ...PRICE, billing_model: "monthly" }])),
     "stores[0].prices[0].billing_model:12:28",
-    /must be one_time/,
+    naming("one_time"),
   ],
   [
     "a duplicate price",
     withShop((shop) => (shop["prices"] = [PRICE, PRICE])),
     "stores[0].prices[1].id:14:17",
-    /appears twice/,
   ],
   [
     "an origin without https",
     withShop((shop) => (shop["return_origins"] = ["http://shop.example"])),
     "stores[0].return_origins[0]:24:9",
-    /https:\/\//,
+    naming("https://"),
   ],
   [
     "an origin with an invalid path",
     withShop((shop) => (shop["return_origins"] = [{ origin: "https://shop.example", path: "thanks" }])),
     "stores[0].return_origins[0].path:26:19",
-    /must begin with a slash/,
   ],
   [
     "an object with an origin without https",
     withShop((shop) => (shop["return_origins"] = [{ origin: "http://shop.example" }])),
     "stores[0].return_origins[0].origin:25:21",
-    /https:\/\//,
+    naming("https://"),
   ],
   [
     "a path without an origin",
     withShop((shop) => (shop["return_origins"] = [{ path: "/thanks" }])),
     "stores[0].return_origins[0].origin:24:9",
-    /is missing/,
   ],
   [
     "an origin with a misspelled path",
     withShop((shop) => (shop["return_origins"] = [{ origin: "https://shop.example", pth: "/" }])),
     "stores[0].return_origins[0].pth:26:11",
-    /did you mean path\?/,
+    suggesting("path"),
   ],
   [
     "an origin that is a number",
     withShop((shop) => (shop["return_origins"] = [7])),
     "stores[0].return_origins[0]:24:9",
-    /must be an origin, or \{ "origin"/,
   ],
   [
     "a duplicate origin with two paths",
@@ -204,55 +202,53 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
         (shop["return_origins"] = ["https://a.example", { origin: "https://a.example", path: "/thanks" }]),
     ),
     "stores[0].return_origins[1]:25:9",
-    /appears twice/,
   ],
   [
     "a schedule that begins with a delay",
     '{ "sandbox": { "delivery_schedule": ["5s", "10s"] } }',
     "sandbox.delivery_schedule[0]:1:38",
-    /must be 0s: the first attempt is immediate/,
+    naming("0s"),
   ],
   [
     "an invalid delay",
     '{ "sandbox": { "delivery_schedule": ["0s", "5s", "soon"] } }',
     "sandbox.delivery_schedule[2]:1:50",
-    /must be a delay such as 500ms, 5s or 2h, from 1ms to 24h/,
+    naming("1ms", "24h"),
   ],
   [
     "a second delay of 0s",
     '{ "sandbox": { "delivery_schedule": ["0s", "0s"] } }',
     "sandbox.delivery_schedule[1]:1:44",
-    /from 1ms to 24h/,
+    naming("1ms", "24h"),
   ],
   [
     "a delay of more than a day",
     '{ "sandbox": { "delivery_schedule": ["0s", "25h"] } }',
     "sandbox.delivery_schedule[1]:1:44",
-    /from 1ms to 24h/,
+    naming("1ms", "24h"),
   ],
   [
     "an empty schedule",
     '{ "sandbox": { "delivery_schedule": [] } }',
     "sandbox.delivery_schedule:1:37",
-    /must have 1 to 20 delays/,
+    naming("20"),
   ],
   [
     "a schedule with too many delays",
     JSON.stringify({ sandbox: { delivery_schedule: ["0s", ...Array.from({ length: 20 }, () => "1s")] } }),
     "sandbox.delivery_schedule:1:33",
-    /must have 1 to 20 delays/,
+    naming("20"),
   ],
   [
     "a schedule that takes too long",
     '{ "sandbox": { "delivery_schedule": ["0s", "24h", "24h", "24h", "24h", "1ms"] } }',
     "sandbox.delivery_schedule:1:37",
-    /may take 96h in all.*disabled after 120h/,
+    naming("96h", "120h"),
   ],
   [
     "a schedule as one string",
     '{ "sandbox": { "delivery_schedule": "0s,5s" } }',
     "sandbox.delivery_schedule:1:37",
-    /expected array, received string/,
   ],
   [
     "an unknown event type",
@@ -264,67 +260,61 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     "a duplicate endpoint address",
     withShop((shop) => (shop["endpoints"] = [{ url: "http://localhost" }, { url: "http://localhost/" }])),
     "stores[0].endpoints[1].url:31:18",
-    /appears twice/,
   ],
   [
     "two stores with the same id",
     JSON.stringify({ stores: [TEA, { ...TEA, name: "x" }] }),
     "stores[1].id:1:82",
-    /appears twice/,
   ],
-  [
-    "a key in the file",
-    withShop((shop) => (shop["api_keys"] = ["0000"])),
-    "stores[0].api_keys[0]:35:9",
-    /must be \{ "env": "NAME" \}/,
-  ],
+  ["a key in the file", withShop((shop) => (shop["api_keys"] = ["0000"])), "stores[0].api_keys[0]:35:9"],
   [
     "a secret in the file",
     withShop((shop) => (shop["signing_secret"] = "hush")),
     "stores[0].signing_secret:34:25",
-    /must be \{ "env": "NAME" \}/,
   ],
   [
     "a real secret",
     withShop((shop) => (shop["signing_secret"] = SECRET)),
     "stores[0].signing_secret:34:25",
-    /the file never contains a secret/,
+    naming(SECRET_KINDS),
   ],
   [
     "a real key as the name of a variable",
     withShop((shop) => (shop["api_keys"] = [{ env: KEY }])),
     "stores[0].api_keys[0].env:36:18",
-    /the file never contains a secret/,
+    naming(SECRET_KINDS),
   ],
   [
     "a real key as the name of a field",
     withShop((shop) => (shop[KEY] = 1)),
     "stores[0].…:34:7",
-    /the file never contains a secret/,
+    naming(SECRET_KINDS),
   ],
   [
     "a key in a description",
     withShop((shop) => (shop["prices"] = [{ ...PRICE, description: KEY }])),
     "stores[0].prices[0].description:12:26",
-    /the file never contains a secret/,
+    naming(SECRET_KINDS),
   ],
-  ["an invalid target name", '{ "targets": { "A B": {} } }', "targets.A B:1:23", /lower-case letters/],
+  ["an invalid target name", '{ "targets": { "A B": {} } }', "targets.A B:1:23"],
   [
     "an address with a password",
     '{ "targets": { "a": { "base_url": "http://u:p@x/", "api_key": { "env": "A" } } } }',
     "targets.a.base_url:1:35",
-    /without user name/,
   ],
 ];
 
-test.each(FAULTS)("a file with %s is refused, with field, line and column", (_what, text, place, message) => {
-  const read = parseConfig(text);
-  const faults = read.ok ? [] : read.refusal;
-  const [fault] = faults;
-  expect(`${fault?.field}:${fault?.line}:${fault?.column}`).toBe(place);
-  expect(fault?.message).toMatch(message);
-  expect(JSON.stringify(faults)).not.toMatch(/hush|u:p|svc_test_\w|whsec_s/);
-});
+test.each(FAULTS)(
+  "a file with %s is refused, with field, line and column",
+  (_what, text, place, message = naming()) => {
+    const read = parseConfig(text);
+    const faults = read.ok ? [] : read.refusal;
+    const [fault] = faults;
+    expect(`${fault?.field}:${fault?.line}:${fault?.column}`).toBe(place);
+    expect(fault?.message).toMatch(message);
+    expect(JSON.stringify(faults)).not.toMatch(/hush|u:p|svc_test_\w|whsec_s/);
+  },
+);
 
 test("the editor schema agrees with the parser, and comments are allowed anywhere", () => {
   const validate = new Ajv2020({ strict: false }).compile(configJsonSchema());
@@ -366,14 +356,14 @@ test("the editor schema agrees with the parser, and comments are allowed anywher
 
 test("a broken file, a missing variable or a forbidden endpoint stops the start before anything is created", async () => {
   const rows = [
-    ["{", /checkout\.config\.json:1:2: a closing brace/],
+    ["{", /checkout\.config\.json:1:2: /],
     [
       { stores: [{ ...TEA, api_keys: [{ env: "NO_KEY" }] }] },
-      /:1:\d+: stores\[0\]\.api_keys\[0\]\.env: the environment variable NO_KEY is not set/,
+      /:1:\d+: stores\[0\]\.api_keys\[0\]\.env: .*\bNO_KEY\b/,
     ],
     [
       { stores: [{ ...TEA, signing_secret: { env: "BAD" } }] },
-      /:1:\d+: stores\[0\]\.signing_secret\.env: .*BAD contains no signing secret/,
+      /:1:\d+: stores\[0\]\.signing_secret\.env: .*\bBAD\b/,
     ],
     [
       { stores: [{ ...TEA, endpoints: [{ url: "http://shop.example/" }] }] },
@@ -550,7 +540,7 @@ test("a file's changes of capabilities are in the audit log of an existing store
     "disable_capability USD",
     "enable_capability GBP",
   ]);
-  expect(new Set(acts.map(({ note }) => note))).toEqual(new Set(["by the configuration of the sandbox"]));
+  for (const { note } of acts) expect(note).toMatch(/\S/);
 });
 
 test("a file's approvals and revocations of prices are in the audit log of an existing store", async () => {
@@ -567,7 +557,7 @@ test("a file's approvals and revocations of prices are in the audit log of an ex
     };
     const added = acts.slice(before.acts.length);
     for (const { actor, note } of added)
-      expect([actor, note]).toEqual(["administrator", "by the configuration of the sandbox"]);
+      expect([actor, note]).toEqual(["administrator", expect.stringMatching(/\S/)]);
     return added.map(({ action, subject }) => `${action} ${subject}`);
   };
   const latte = { ...PRICE, id: "latte", approved: false };
@@ -611,7 +601,9 @@ test("a price that would make the catalog too large for a file is refused, wheth
     1,
     {
       field: "stores[0].prices",
-      error: { message: expect.stringMatching(/may have at most 200.*would have 201/) as string },
+      error: {
+        message: expect.stringMatching(refusalText("list_too_long", { most: 200, count: 201 })) as string,
+      },
     },
   ]);
   const add = "prices add more --amount-minor 1 --currency EUR --payment-method alipay_plus";
@@ -789,12 +781,12 @@ test("every setting, as an option or in the file, is compared with the running s
 test("a start reports every refused delay of a schedule, and creates no state folder", async () => {
   const harness = createHarness();
   const rows = [
-    ["5s,10s", /"5s" must be 0s: the first attempt is immediate/],
-    ["0s,soon,25h", /"soon" must be a delay.*; "25h" must be a delay/],
-    ["", /must be 0s/],
-    ["0s,,5s", /"" must be a delay/],
-    [`0s${",1s".repeat(20)}`, /it must have 1 to 20 delays/],
-    ["0s,24h,24h,24h,24h,1s", /it may take 96h in all, but takes 345601s/],
+    ["5s,10s", naming('"5s"', "0s")],
+    ["0s,soon,25h", naming('"soon"', '"25h"', "24h")],
+    ["", naming("0s")],
+    ["0s,,5s", naming('""', "24h")],
+    [`0s${",1s".repeat(20)}`, naming("20")],
+    ["0s,24h,24h,24h,24h,1s", naming("96h", "345601s")],
   ] as const;
   for (const [typed, message] of rows) {
     const { code, stderr } = await harness.run(["sandbox", "start", `--delivery-schedule=${typed}`]);
@@ -862,7 +854,7 @@ test("CHECKOUT_SANDBOX_CONFIG selects the file for whoami, --target, config and 
   expect((await ask(harness, "whoami", { env: lost })).said).toMatchObject({ config: { value: path } });
   for (const words of ["config validate", "whoami --target staging"]) {
     const { code, stderr } = await ask(harness, words, { env: lost });
-    expect([words, code, stderr]).toEqual([words, 2, expect.stringContaining(`there is no file ${path}`)]);
+    expect([words, code, stderr]).toEqual([words, 2, expect.stringContaining(`${path}"`)]);
   }
 });
 
@@ -877,8 +869,7 @@ test("a folder in place of the configuration file is reported", async () => {
   ] as const) {
     const { code, stderr } = await ask(harness, words);
     expect([words, code]).toEqual([words, 2]);
-    expect(stderr).toContain(`${path} is a folder, not an ordinary file`);
-    expect(stderr).toContain(`such as ${join(path, "checkout.config.json")}`);
+    expect(stderr).toMatch(naming(`${path} `, join(path, FILE)));
   }
 });
 
@@ -923,7 +914,10 @@ test("--target takes the address and the timeouts from the file, and sends the t
   const env = { CHECKOUT_TARGET_STAGING_API_KEY: "staging-key", CHECKOUT_API_KEY: "other-key" };
   const who = await ask(harness, "whoami --target staging", { env });
   expect(who.said).toMatchObject({
-    base_url: { value: "https://pay.example/v1", source: `target staging of ${FILE}` },
+    base_url: {
+      value: "https://pay.example/v1",
+      source: expect.stringMatching(naming("staging", FILE)) as string,
+    },
     api_key: { source: "CHECKOUT_TARGET_STAGING_API_KEY" },
     store_id: { value: FIRST },
     timeout_ms: { value: 2000 },
@@ -945,29 +939,24 @@ test("--target takes the address and the timeouts from the file, and sends the t
   ]);
   sent.length = 0;
   const refused = [
-    [
-      `${get} --target stagin`,
-      env,
-      2,
-      /has no target .*stagin.*; it has staging, live.*add it to checkout\.config\.json/,
-    ],
+    [`${get} --target stagin`, env, 2, naming('\\"stagin\\"', "staging, live", FILE)],
     [
       `${get} --target staging`,
       {},
       4,
-      /credential_missing.*:1:\d+: targets\.staging: the environment variable CHECKOUT_TARGET_STAGING_API_KEY is not set.*set CHECKOUT_TARGET_STAGING_API_KEY to a key of that service/,
+      /"credential_missing".*:1:\d+: targets\.staging: .*CHECKOUT_TARGET_STAGING_API_KEY.*"next":.*CHECKOUT_TARGET_STAGING_API_KEY/,
     ],
     [
       `${get} --target staging --base-url http://127.0.0.1:9/v1`,
       env,
       2,
-      /"--target and --base-url exclude each other.*leave one of them out/,
+      naming('"usage"', "--target", "--base-url"),
     ],
     [
       get,
       { ...env, CHECKOUT_TARGET: "staging", CHECKOUT_BASE_URL: "http://127.0.0.1:9/v1" },
       2,
-      /"CHECKOUT_TARGET and CHECKOUT_BASE_URL exclude each other/,
+      naming('"usage"', "CHECKOUT_TARGET", "CHECKOUT_BASE_URL"),
     ],
   ] as const;
   for (const [words, given, code, message] of refused) {
@@ -988,10 +977,10 @@ test("a target's missing fields have defaults, a flag wins over the target's fie
   const without = await whoami("");
   expect([without.code, without.stderr]).toEqual([
     2,
-    expect.stringMatching(/no checkout\.config\.json here .*live.*name the service with --base-url/),
+    expect.stringMatching(naming(FILE, '\\"live\\"', "--base-url")),
   ]);
   save(harness.cwd, {});
-  expect((await whoami("")).stderr).toMatch(/has no target .*live.*; it has none/);
+  expect((await whoami("")).stderr).toMatch(naming(`${FILE} `, '\\"live\\"'));
   save(harness.cwd, {
     targets: { live: { base_url: "https://live.example/v1" } },
   });
@@ -1013,7 +1002,7 @@ test("a target's missing fields have defaults, a flag wins over the target's fie
     retries: { value: 1, source: "--retries" },
   });
   const proxied = await whoami("", { HTTPS_PROXY: "ftp://proxy.example" });
-  expect([proxied.code, proxied.stderr]).toEqual([2, expect.stringContaining("HTTPS_PROXY must be")]);
+  expect([proxied.code, proxied.stderr]).toEqual([2, expect.stringContaining("HTTPS_PROXY ")]);
 });
 
 test("a managed idempotency key depends on the store and the service's address; for a named store on this machine, the address does not matter", async () => {
@@ -1092,8 +1081,10 @@ test("the control API accepts a configuration larger than any other body", async
     prices,
   }));
   save(cwd, { stores });
-  const applied = await runHere(["config", "apply"], { cwd });
-  expect([applied.code, applied.stdout]).toEqual([0, expect.stringContaining("848 added; 0 unchanged")]);
+  const applied = await runHere(["config", "apply", "--json"], { cwd });
+  const { changes } = JSON.parse(applied.stdout) as { readonly changes: readonly Entry[] };
+  const added = changes.filter(({ action }) => action === "add");
+  expect([applied.code, added.length, changes.length]).toEqual([0, 848, 849]);
   const { control_token: token } = JSON.parse(readFileSync(join(cwd, ".checkout/run.json"), "utf8")) as {
     control_token: string;
   };
@@ -1109,7 +1100,7 @@ test("the control API accepts a configuration larger than any other body", async
   }
   await sandbox.stop();
   const again = await launchHere(["sandbox", "start", "--port", "0", "--quiet"], { cwd });
-  expect(again.output.stderr).not.toContain("added");
+  expect(again.output.stderr).not.toContain(`${FILE}: `);
 });
 
 test("another user's configuration file is refused unless it is named or its folder is trusted", async () => {
