@@ -65,9 +65,7 @@ test("npm ci keeps an up-to-date build, npx never builds, and a program that is 
   const unbuilt = runFile(process.execPath, ["bin/checkout.cjs", "--version"], options);
   await expect(unbuilt).rejects.toMatchObject({
     code: 1,
-    stderr: expect.stringContaining(
-      "checkout cannot start: it is not built; run npm ci in its folder",
-    ) as string,
+    stderr: expect.stringMatching(/^.*\bnpm ci\b.*\n$/) as string,
   });
 });
 
@@ -121,9 +119,9 @@ ${definition}`,
   await expect(started).rejects.toMatchObject({
     code: 1,
     stdout: "",
-    stderr:
-      `checkout needs Node 22.22.2 or newer, and this is ${runtime}: install Node from https://nodejs.org, ` +
-      "or use the executable, which needs none.\n",
+    stderr: expect.stringMatching(
+      new RegExp(String.raw`^(?=.*22\.22\.2)(?=.*\b${runtime}\b)(?=.*https://nodejs\.org).+\n$`),
+    ) as string,
   });
 });
 

@@ -55,5 +55,5 @@ test("a package without a licence text cannot be bundled, and a NOTICE is includ
   const good = folder("good", { "LICENCE.md": "Do what you want.", NOTICE: "It was Ann." });
   expect(licenseTexts([good])).toMatch(/ {2}good 1\.0\.0 \(MIT\)\n[^]*Do what you want\.\n\nIt was Ann\.\n/);
   const bad = folder("bad", { "README.md": "License: MIT", "license.js": "" });
-  expect(() => licenseTexts([good, bad])).toThrow("bad 1.0.0 has no licence text");
+  expect(() => licenseTexts([good, bad])).toThrow("bad 1.0.0");
 });

@@ -6,10 +6,14 @@ import { expect, test } from "vitest";
 import { REAL } from "../support/real.ts";
 import { isTargetVariable } from "../../src/core/config/secrets.ts";
 import { createProgram, listKnownVariables } from "../../src/cli/program.ts";
+import { SANDBOX_FILE } from "../../src/store/schema.ts";
+import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
+import { NEEDED_NODE } from "../../src/version.ts";
 import { createAccessLog } from "../../src/sandbox/runtime/access-log.ts";
 import type { Service, World } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type CommandOptions, type Harness, type RunningSandbox } from "../support/harness.ts";
+import { naming } from "../support/refusal-texts.ts";
 import { run, runHere, startSandbox } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -111,8 +115,9 @@ type BrokenCase = {
   readonly breaks: (one: Patient) => CommandOptions | void | Promise<CommandOptions | void>;
   readonly check: string;
   readonly status: Row["status"];
-  readonly found: RegExp;
-  readonly next: RegExp;
+  /** The values of the finding, and the commands, options or variables of the remedy. */
+  readonly found?: RegExp;
+  readonly next?: RegExp;
   /** Follows `next`. Returns the options for the command afterwards. */
   readonly remedy: (
     one: Patient,
@@ -126,7 +131,6 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     breaks: ({ folder }) => chmodSync(folder, 0o755),
     check: "folder",
     status: "problem",
-    found: /can be read by other users/,
     next: /chmod -R go= /,
     remedy: (one, next) => type(one, next, /chmod -R go= [^\s,]+/),
   },
@@ -135,7 +139,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     breaks: ({ file }) => chmodSync(file("credentials.json"), 0o622),
     check: "folder",
     status: "problem",
-    found: /credentials\.json can be written by other users/,
+    found: /credentials\.json/,
     next: /--trust-folder/,
     remedy: () => ({ env: { CHECKOUT_SANDBOX_TRUST_FOLDER: "1" } }),
   },
@@ -147,8 +151,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     },
     check: "folder",
     status: "problem",
-    found: /is a symbolic link/,
-    next: /name another folder with --dir/,
+    next: /--dir/,
     remedy: ({ folder }) => ({ env: { CHECKOUT_DIR: `${folder}.aside` } }),
   },
   {
@@ -160,12 +163,18 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     },
     check: "folder",
     status: "problem",
-    found: /contains other files, such as .*thesis\.txt/,
-    next: /move this one away/,
+    found: /thesis\.txt/,
+    next: /--dir/,
     remedy: moveAside,
   },
   ...(["sandbox.db", "journal.db"] as const).flatMap((name): BrokenCase[] => {
-    const row = { check: name, status: "problem" } as const;
+    const { filesToMoveAway } = name === "sandbox.db" ? SANDBOX_FILE : JOURNAL_FILE;
+    const row = {
+      check: name,
+      status: "problem",
+      found: naming(name),
+      next: naming(filesToMoveAway),
+    } as const;
     const away = (one: Patient): void =>
       name === "sandbox.db" ? moveAllButJournal(one) : renameSync(one.file(name), one.file("aside"));
     return [
@@ -176,27 +185,18 @@ const BROKEN_CASES: readonly BrokenCase[] = [
           const bytes = readFileSync(file(name));
           writeFileSync(file(name), bytes.fill(0xff, 4096, 8192));
         },
-        found: /is damaged/,
-        next:
-          name === "sandbox.db" ? /^move all but journal\.db\* in its folder away/ : /^move the file away/,
         remedy: away,
       },
       {
         ...row,
         what: `an empty ${name}`,
         breaks: ({ file }) => writeFileSync(file(name), ""),
-        found: /is empty/,
-        next:
-          name === "sandbox.db" ? /^move all but journal\.db\* in its folder away/ : /^move the file away/,
         remedy: away,
       },
       {
         ...row,
         what: `${name} of another program`,
         breaks: ({ file }) => writeFileSync(file(name), "GIF89a".repeat(100)),
-        found: /is not an SQLite database/,
-        next:
-          name === "sandbox.db" ? /^move all but journal\.db\* in its folder away/ : /^move the file away/,
         remedy: away,
       },
       {
@@ -207,8 +207,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
           bytes.writeUInt32BE(99, 60);
           writeFileSync(file(name), bytes);
         },
-        found: /was written by a newer version/,
-        next: /use another folder with --dir/,
+        next: /--dir/,
         remedy: () => ({ env: { CHECKOUT_DIR: "another" } }),
       },
     ];
@@ -218,8 +217,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     breaks: ({ file }) => rmSync(file("sandbox.db")),
     check: "files",
     status: "problem",
-    found: /sandbox\.db is missing/,
-    next: /move the folder away/,
+    found: /sandbox\.db/,
     remedy: moveAside,
   },
   ...["master.key", "credentials.json", "admin.json"].map((name): BrokenCase => ({
@@ -227,8 +225,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     breaks: ({ file }) => writeFileSync(file(name), "rubbish", { mode: 0o600 }),
     check: "files",
     status: "problem",
-    found: new RegExp(`${name} does not contain`),
-    next: /move the folder away/,
+    found: naming(name),
     remedy: moveAside,
   })),
   {
@@ -236,7 +233,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     breaks: ({ file }) => writeFileSync(file("run.json"), "rubbish", { mode: 0o600 }),
     check: "lock",
     status: "warning",
-    found: /was not written by checkout/,
+    found: /run\.json/,
     next: /^checkout sandbox start$/,
     remedy: async ({ start }) => void (await start()),
   },
@@ -245,7 +242,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     breaks: ({ file }) => writeRun(file("run.json"), { pid: 999_999 }),
     check: "lock",
     status: "warning",
-    found: /left by a sandbox that was killed \(pid 999999\)/,
+    found: /\b999999\b/,
     next: /^checkout sandbox start$/,
     remedy: async ({ start }) => void (await start()),
   },
@@ -254,7 +251,6 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     breaks: () => undefined,
     check: "health",
     status: "warning",
-    found: /no sandbox of this folder is running/,
     next: /^checkout sandbox start$/,
     remedy: async ({ start }) => void (await start()),
   },
@@ -266,8 +262,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     },
     check: "files",
     status: "problem",
-    found: /sandbox\.db is missing/,
-    next: /move the folder away and start again/,
+    found: /sandbox\.db/,
     remedy: async (one) => {
       moveAside(one);
       await one.start();
@@ -281,8 +276,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     },
     check: "port",
     status: "problem",
-    found: /5000 \(CHECKOUT_SANDBOX_PORT\) is used by another-program \(pid 4711\)/,
-    next: /set another port/,
+    found: naming("5000", "CHECKOUT_SANDBOX_PORT", "another-program (pid 4711)"),
     remedy: () => ({ env: { CHECKOUT_SANDBOX_PORT: "5001" } }),
   },
   {
@@ -293,7 +287,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     },
     check: "store_clock",
     status: "warning",
-    found: /is frozen at/,
+    found: /T\d\d:\d\d/,
     next: /^checkout sandbox clock real$/,
     remedy: (one, next) => type(one, next, /checkout .*/),
   },
@@ -305,7 +299,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     },
     check: "store_clock",
     status: "warning",
-    found: /was moved to/,
+    found: /T\d\d:\d\d/,
     next: /^checkout sandbox clock real$/,
     remedy: (one, next) => type(one, next, /checkout .*/),
   },
@@ -325,9 +319,8 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     },
     check: "endpoints",
     status: "problem",
-    found:
-      status === undefined ? /unreachable.*next attempt/ : /attempt 1 of order\.created: 500; next attempt/,
-    next: /then: checkout events replay /,
+    found: naming("order.created", found),
+    next: /checkout events replay /,
     remedy: async (one, next) => {
       one.harness.occupy(RECEIVER_PORT, receiver(204));
       await type(one, next, /checkout events replay \S+/);
@@ -343,7 +336,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     },
     check: "endpoints",
     status: "problem",
-    found: /is disabled/,
+    found: /\bdisabled\b/,
     next: /^checkout endpoints enable \S+$/,
     remedy: (one, next) => type(one, next, /checkout .*/),
   },
@@ -352,8 +345,8 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     breaks: () => ({ env: { CHECKOUT_SANDBOX_RATELIMIT: "5/s" } }),
     check: "variables",
     status: "warning",
-    found: /CHECKOUT_SANDBOX_RATELIMIT \(unknown\)/,
-    next: /did you mean CHECKOUT_SANDBOX_RATE_LIMIT\?/,
+    found: /CHECKOUT_SANDBOX_RATELIMIT/,
+    next: /CHECKOUT_SANDBOX_RATE_LIMIT/,
     remedy: () => ({ env: { CHECKOUT_SANDBOX_RATE_LIMIT: "5/s" } }),
   },
   {
@@ -361,8 +354,8 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     breaks: () => ({ env: { CHECKOUT_TIMEOUT: "soon" } }),
     check: "variables",
     status: "problem",
-    found: /CHECKOUT_TIMEOUT \(refused\)/,
-    next: /correct CHECKOUT_TIMEOUT/,
+    found: /CHECKOUT_TIMEOUT/,
+    next: /CHECKOUT_TIMEOUT/,
     remedy: () => ({ env: { CHECKOUT_TIMEOUT: "2s" } }),
   },
   {
@@ -370,8 +363,8 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     breaks: () => ({ env: { CHECKOUT_BASE_URL: "https://pay.example/v1" } }),
     check: "service",
     status: "problem",
-    found: /https:\/\/pay\.example.*no API key/,
-    next: /set CHECKOUT_API_KEY/,
+    found: /https:\/\/pay\.example/,
+    next: /CHECKOUT_API_KEY/,
     remedy: () => ({ env: { CHECKOUT_BASE_URL: "https://pay.example/v1", CHECKOUT_API_KEY: "svc_test_x" } }),
   },
   {
@@ -382,8 +375,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     },
     check: "version",
     status: "warning",
-    found: /the running sandbox has version 0\.0\.9/,
-    next: /restart the sandbox/,
+    found: /0\.0\.9/,
     remedy: async ({ start }) => {
       await oldSandbox?.stop();
       await start();
@@ -394,8 +386,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     breaks: () => ({ world: { machine: machineOf("20.18.0") } }),
     check: "node",
     status: "problem",
-    found: /Node 20\.18\.0/,
-    next: /install a newer Node/,
+    found: naming("20.18.0", NEEDED_NODE),
     remedy: () => ({ world: { machine: machineOf("24.1.0") } }),
   },
   {
@@ -403,8 +394,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     breaks: () => ({ world: { files: onDisk({ freeBytes: 1000, isWritable: true }) } }),
     check: "disk",
     status: "problem",
-    found: /^0 MiB free/,
-    next: /free some disk space/,
+    found: /^0 MiB/,
     remedy: () => ({ world: { files: onDisk({ freeBytes: 1e12, isWritable: true }) } }),
   },
   {
@@ -412,8 +402,8 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     breaks: () => ({ world: { files: onDisk({ freeBytes: 1e12, isWritable: false }) } }),
     check: "disk",
     status: "problem",
-    found: /is not writable/,
-    next: /check its owner and mode/,
+    found: /\.checkout\b/,
+    next: /--dir/,
     remedy: () => ({ world: { files: onDisk({ freeBytes: 1e12, isWritable: true }) } }),
   },
   {
@@ -421,7 +411,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     breaks: () => ({ world: { files: onDisk({ freeBytes: 1e12, isWritable: true, fileSystem: "nfs" }) } }),
     check: "folder",
     status: "warning",
-    found: /on nfs: file locks do not work there/,
+    found: /\bnfs\b/,
     next: /--dir/,
     remedy: () => ({ world: { files: onDisk({ freeBytes: 1e12, isWritable: true, fileSystem: "ext4" }) } }),
   },
@@ -430,8 +420,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     breaks: ({ file }) => utimesSync(file("credentials.json"), 9e9, 9e9),
     check: "clock",
     status: "warning",
-    found: /was written \d+ s later/,
-    next: /set the clock of this machine/,
+    found: /\b\d{10} s\b/,
     remedy: () => ({ world: { now: () => 9e12 } }),
   },
   {
@@ -444,7 +433,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
       ),
     check: "log",
     status: "warning",
-    found: /1 errors in sandbox\.log, the last: 12:00:01\.000Z 500 POST/,
+    found: /12:00:01\.000Z 500 POST/,
     next: /checkout sandbox logs/,
     remedy: ({ file }) => rmSync(file("sandbox.log")),
   },
@@ -496,8 +485,8 @@ test.for(BROKEN_CASES)("doctor finds $what, and the suggested remedy works", asy
   const command = (await row.breaks(one)) ?? {};
   const sick = await examine(one.harness, command);
   const seen = rowOf(sick, row.check);
-  expect([seen.status, seen.found]).toEqual([row.status, expect.stringMatching(row.found)]);
-  expect(seen.next).toMatch(row.next);
+  expect([seen.status, seen.found]).toEqual([row.status, expect.stringMatching(row.found ?? /\S/)]);
+  expect(seen.next).toMatch(row.next ?? /\S/);
   expect(sick.code).toBe(sick.checks.some(({ status }) => status === "problem") ? 1 : 0);
   expect(sick.ok).toBe(sick.code === 0);
   const cured = await examine(one.harness, (await row.remedy(one, seen.next)) ?? {});
@@ -551,7 +540,6 @@ test("doctor reports that the endpoint of a stopped listener waits for its liste
   await listening.stop();
   expect(rowOf(await examine(one.harness), "endpoints")).toMatchObject({
     status: "warning",
-    found: expect.stringContaining("waits for its listener"),
     next: "checkout listen",
   });
 });
@@ -571,13 +559,17 @@ test("doctor reports a running sandbox that does not answer, and a copied folder
   const sandbox = await one.start();
   one.harness.vacate(Number(new URL(sandbox.ready.base_url).port));
   const row = rowOf(await examine(one.harness), "health");
-  expect(row).toMatchObject({ status: "problem", found: expect.stringContaining("does not answer") });
+  expect(row.status).toBe("problem");
   expect(row.next).toMatch(/kill \d+; checkout sandbox start$/);
   const copy = tempFolder();
   execFileSync("cp", ["-a", one.folder, copy]);
-  expect(rowOf(await examine(one.harness, { cwd: copy }), "lock").found).toContain(
-    "copied from another folder",
-  );
+  const lock = async (): Promise<Row> => rowOf(await examine(one.harness, { cwd: copy }), "lock");
+  const copied = await lock();
+  expect(copied).toMatchObject({ status: "warning", next: "checkout sandbox start" });
+  // The report distinguishes the copied folder from the folder of a killed sandbox.
+  writeRun(join(copy, ".checkout", "run.json"), { pid: 999_999 });
+  const withoutPid = (found: string): string => found.replace(/\d+/, "PID");
+  expect(withoutPid((await lock()).found)).not.toBe(withoutPid(copied.found));
 });
 
 const STATE_FILES = [
@@ -687,13 +679,18 @@ test("doctor's text has at most 80 columns and no escapes, and begins with the v
   writeFileSync(one.file("sandbox.log"), `12:00:00.000Z  500  GET /\u001b[31m${"x ".repeat(200)}\n`, {
     mode: 0o600,
   });
-  const { stdout } = await one.harness.run(["doctor"], { env: { CHECKOUT_X: "1" } });
+  const env = { CHECKOUT_X: "1" };
+  const { stdout } = await one.harness.run(["doctor"], { env });
   const [head = ""] = stdout.split("\n");
-  expect(head).toMatch(/^checkout doctor \d+\.\d+\.\d+, 20\S+Z$/);
+  expect(head).toMatch(/\d+\.\d+\.\d+, 20\S+Z$/);
   const long = stdout.split("\n").filter((line) => line.length > 80 && line.trim().includes(" "));
   expect(long).toEqual([]);
   expect(stdout).not.toMatch(/[[\p{Cc}]--[\n]]/v);
-  expect(stdout).toMatch(/\b(1 problem|(?!1 )\d+ problems), (1 warning|(?!1 )\d+ warnings), \d+ unknown\n$/);
+  const { checks } = await examine(one.harness, { env });
+  const counts = ["problem", "warning", "unknown"].map(
+    (status) => checks.filter((row) => row.status === status).length,
+  );
+  expect(stdout.trimEnd().split("\n").at(-1)?.match(/\d+/g)?.map(Number)).toEqual(counts);
 });
 
 test("the real doctor reports on a running and on a killed sandbox, and changes nothing", async () => {

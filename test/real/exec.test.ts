@@ -5,35 +5,38 @@ import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { environmentVariableOf } from "../../src/cli/option-rules.ts";
 import { DRILL_AGENT } from "../../src/core/network/headers.ts";
+import { UNUSED_NOTE } from "../../src/cli/sandbox/exec-log.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { REAL } from "../support/real.ts";
 import type { ProgramResult } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness } from "../support/harness.ts";
+import { naming } from "../support/refusal-texts.ts";
 import { begin, PROGRAM, run, runHere } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const EXITED: ProgramResult = { ending: "exited", exitCode: 0 };
 
 test("exec exits with its program's exit code, as a shell does, and prints nothing on stdout", async () => {
-  const rows: readonly (readonly [ProgramResult, number, string])[] = [
-    [EXITED, 0, "no request reached its sandbox: the command may not read CHECKOUT_BASE_URL"],
-    [{ ending: "exited", exitCode: 1 }, 1, "no v1 request reached its sandbox"],
-    [{ ending: "exited", exitCode: 42 }, 42, "no v1 request reached its sandbox"],
-    [{ ending: "killed", signal: "SIGKILL", signalNumber: 9 }, 137, "no v1 request reached its sandbox"],
-    [{ ending: "not_found", message: "ENOENT" }, 127, "there is no command"],
-    [{ ending: "not_executable", message: "EACCES" }, 126, "cannot be run"],
+  const rows: readonly (readonly [ProgramResult, number, problem?: RegExp])[] = [
+    [EXITED, 0],
+    [{ ending: "exited", exitCode: 1 }, 1],
+    [{ ending: "exited", exitCode: 42 }, 42],
+    [{ ending: "killed", signal: "SIGKILL", signalNumber: 9 }, 137],
+    [{ ending: "not_found", message: "ENOENT" }, 127, naming("npm", "ENOENT")],
+    [{ ending: "not_executable", message: "EACCES" }, 126, naming("npm", "EACCES")],
   ];
   const harness = createHarness();
-  for (const [end, code, said] of rows) {
+  for (const [end, code, problem] of rows) {
     harness.setProgram(() => Promise.resolve(end));
     for (const flags of [[], ["--json"], ["--fault", "flaky-network"]]) {
       const ended = await harness.run(["exec", ...flags, "--", "npm", "test"]);
       expect([end, ended.code, ended.stdout]).toEqual([end, code, ""]);
-      expect(ended.stderr).toContain(said);
+      expect(ended.stderr).toMatch(problem ?? /^checkout exec: /);
+      expect(ended.stderr.includes(UNUSED_NOTE)).toBe(code === 0);
     }
     const quiet = await harness.run(["exec", "--quiet", "--", "npm", "test"]);
-    expect([quiet.code, /no (v1 )?request/.test(quiet.stderr)]).toEqual([code, false]);
+    expect([quiet.code, quiet.stderr]).toEqual([code, problem ? expect.stringMatching(problem) : ""]);
   }
   expect(readdirSync(harness.cwd)).toEqual([]);
 });
@@ -199,7 +202,7 @@ test("exec works in a read-only folder and leaves nothing in it", async () => {
   const script = `${create}\n${create} --new-attempt || test $? = 5\necho "$CHECKOUT_EXEC_FOLDER"`;
   const ended = await run(["exec", "--", "sh", "-ec", script], { cwd, env });
   expect([ended.code, ended.stderr]).toEqual([0, expect.not.stringContaining("EROFS")]);
-  expect(ended.stdout).toContain("✓ order created");
+  expect(ended.stdout).toContain("order-1");
   const journal = ended.stdout.trimEnd().split("\n").at(-1) ?? "";
   expect([isAbsolute(journal), existsSync(journal)]).toEqual([true, false]);
   expect(readdirSync(cwd)).toEqual([]);
@@ -229,8 +232,8 @@ test("exec gives its program a sandbox even next to an untrusted state folder", 
   });
   expect((await harness.run(["exec", "npm"])).code).toBe(0);
   expect(readdirSync(folder)).toEqual(["credentials.json"]);
-  const outside = await harness.run(create);
-  expect([outside.code, outside.stderr]).toEqual([1, expect.stringContaining("other users")]);
+  const outside = await harness.run([...create, "--json"]);
+  expect([outside.code, outside.stderr]).toEqual([1, expect.stringContaining('"state_folder_refused"')]);
 });
 
 test("exec runs nothing if its port is used or an option is invalid", async () => {
@@ -251,13 +254,13 @@ test("exec prints the last lines of the request log after a failed run, with the
       await harness.send({ method: "GET", url: `${url}/${count}`, headers: {} });
     return { ending: "exited", exitCode: 1 };
   });
-  for (const [count, first, head] of [
-    [20, 0, "the requests and deliveries of its sandbox:"],
-    [25, 5, "the last 20 of 25 requests and deliveries of its sandbox:"],
+  for (const [count, first, numbers] of [
+    [20, 0, null],
+    [25, 5, ["20", "25"]],
   ] as const) {
     requests = count;
-    const [said, ...lines] = (await harness.run(["exec", "npm"])).stderr.trimEnd().split("\n");
-    expect([said, lines.length]).toEqual([`checkout exec: ${head}`, 20]);
+    const [head = "", ...lines] = (await harness.run(["exec", "npm"])).stderr.trimEnd().split("\n");
+    expect([head.match(/\d+/g), lines.length]).toEqual([numbers, 20]);
     for (const [at, line] of lines.entries())
       expect(line).toMatch(new RegExp(`^[\\d:.]+Z {2}404 {2}GET /v1/nothing/${first + at} `));
   }
@@ -282,16 +285,20 @@ test("exec's log marks duplicate deliveries and requests of a drill", async () =
     ])
       expect((await harness.run(line.split(" "), { env })).code).toBe(0);
     await eventually("both deliveries came", () => expect(deliveries).toHaveLength(2));
-    const headers = { Authorization: `Bearer ${env["CHECKOUT_API_KEY"]}`, "User-Agent": DRILL_AGENT };
-    await harness.send({ method: "GET", url: `${env["CHECKOUT_BASE_URL"]}/checkout-sessions/x`, headers });
+    const headers = { Authorization: `Bearer ${env["CHECKOUT_API_KEY"]}` };
+    const url = `${env["CHECKOUT_BASE_URL"]}/checkout-sessions/x`;
+    for (const more of [{ "User-Agent": DRILL_AGENT }, {}])
+      await harness.send({ method: "GET", url, headers: { ...headers, ...more } });
     return { ending: "exited", exitCode: 1 };
   });
   const { stderr } = await harness.run(["exec", "npm"]);
   expect(stderr.match(/→ POST \/hooks 204 order\.created .*/g)).toEqual([
-    expect.stringMatching(/attempt 1$/),
-    expect.stringMatching(/attempt 1, duplicate$/),
+    expect.stringMatching(/\b1$/),
+    expect.stringMatching(/\b1, duplicate$/),
   ]);
-  expect(stderr).toMatch(/GET \/v1\/checkout-sessions\/x .*, made by a drill /);
+  const lines = stderr.matchAll(/GET \/v1\/checkout-sessions\/x {2}\S+ ms {2}(.*) {2}\S+$/gm);
+  const [drill, other] = Array.from(lines, ([, note = ""]) => note);
+  expect(drill).toMatch(new RegExp(`^${other}, \\S`));
 });
 
 test("exec prints the seed of its faults after a failure, and the seed repeats them", async () => {
@@ -312,7 +319,7 @@ test("exec prints the seed of its faults after a failure, and the seed repeats t
   });
   const exec = ["exec", "--quiet", "--fault", "flaky-network"];
   const seedIn = ({ stderr }: { readonly stderr: string }): string =>
-    /^checkout exec: to repeat the same faults: --seed (\S+)\n$/.exec(stderr)?.[1] ?? "none";
+    / --seed (\S+)\n$/.exec(stderr)?.[1] ?? "none";
   const seed = seedIn(await harness.run([...exec, "--", "npm"]));
   expect(seedIn(await harness.run([...exec, "--", "npm"]))).not.toBe(seed);
   expect(seedIn(await harness.run([...exec, "--seed", seed, "--", "npm"]))).toBe(seed);
@@ -336,11 +343,11 @@ test("an administrator's action within exec needs --admin, and is refused immedi
     results.push([code, stderr, harness.clock.now() - began]);
     // Within exec, `env` is refused with a message about exec.
     const printed = await harness.run(["env"], { env, cwd: tempFolder() });
-    expect([printed.code, printed.stderr]).toEqual([7, expect.stringContaining("within checkout exec")]);
+    expect([printed.code, printed.stderr]).toEqual([7, expect.stringContaining("checkout exec")]);
     return { ending: "exited", exitCode: 0 };
   });
   const withheld = expect.stringMatching(
-    /^✗ CHECKOUT_ADMIN_TOKEN is missing, .* withholds it .*\n {2}→ within checkout exec: checkout exec --admin gives it; /,
+    /^✗ .*\bCHECKOUT_ADMIN_TOKEN\b.*\n {2}→ .*\bcheckout exec --admin\b/,
   );
   const env = { CHECKOUT_ADMIN_TOKEN: "an-admin-token-of-a-job" };
   await harness.run(["exec", "--", "npm"], { env });
@@ -352,7 +359,7 @@ test("an administrator's action within exec needs --admin, and is refused immedi
     [4, withheld, 0],
     [0, "", 0],
     [0, "", 0],
-    [2, expect.stringContaining("checkout exec --admin gives it"), 0],
+    [2, expect.stringContaining("checkout exec --admin"), 0],
   ]);
   await outer.stop();
 });
@@ -391,7 +398,7 @@ test("exec passes SIGINT, SIGTERM and SIGHUP on once, and exits with 128 plus th
 test("exec --keep keeps its sandbox until a signal, and exits with its program's code", async () => {
   const cwd = tempFolder();
   const kept = begin(["exec", "--keep", "--", "sh", "-c", "echo $CHECKOUT_BASE_URL; exit 3"], { cwd });
-  await eventually("it says that it stays", () => expect(kept.output.stderr).toContain("until Ctrl-C: http"));
+  await eventually("it says that it stays", () => expect(kept.output.stderr).toMatch(/ http:\S+\n/));
   const { status } = await fetch(`${new URL(kept.output.stdout.trim()).origin}/healthz`);
   expect(status).toBe(200);
   expect(await kept.stop("SIGINT")).toBe(3);
@@ -472,16 +479,16 @@ test("exec prints a line for each setting of the configuration file that opens t
     Array.from(stderr.matchAll(/^checkout\.config\.json: (.*)$/gm), ([, line = ""]) => line);
   const { stderr } = await runHere(["exec", "--", "true"], { cwd });
   const hosts = [
-    "v1 and the pages answer as tunnel.example",
-    "the control API answers as ops.example",
-    "events may be sent to evil.example",
-    "events may be sent to other.example",
+    expect.stringContaining("tunnel.example"),
+    expect.stringContaining("ops.example"),
+    expect.stringContaining("evil.example"),
+    expect.stringContaining("other.example"),
   ];
   expect(opened(stderr)).toEqual([
-    expect.stringMatching(/^\d+ added$/),
-    "the sandbox listens on 127.0.0.2",
+    expect.stringMatching(/^\d+ \S+$/),
+    expect.stringContaining("127.0.0.2"),
     ...hosts,
-    "events are sent to https://evil.example/hooks",
+    expect.stringContaining("https://evil.example/hooks"),
   ]);
   // An option wins over the file; a file without stores opens the sandbox to others too.
   writeFileSync(join(cwd, "checkout.config.json"), JSON.stringify({ sandbox: configuration.sandbox }));

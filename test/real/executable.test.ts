@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { fakeBrowser } from "../support/fake-browser.ts";
+import { naming } from "../support/refusal-texts.ts";
 import {
   launch,
   PROGRAM,
@@ -39,15 +40,15 @@ test("if no browser can be opened, the order is still created, with a warning th
   const cwd = tempFolder();
   await startSandboxHere({ cwd });
   const rows = [
-    [fakeBrowser("exit 3").folder, "the system's opener ended with 3"],
-    [fakeBrowser("kill -9 $$").folder, "the system's opener ended with SIGKILL"],
-    [tempFolder(), "the system's opener cannot be run: spawn xdg-open ENOENT"],
+    [fakeBrowser("exit 3").folder, " 3"],
+    [fakeBrowser("kill -9 $$").folder, " SIGKILL"],
+    [tempFolder(), " ENOENT"],
   ] as const;
   for (const [PATH, said] of rows) {
     const result = await run([...CREATE, "--open"], { cwd, env: { PATH } });
     const { data } = json(result.stdout) as { data: { checkout_url: string } };
-    const warning = `warning: no browser was opened (${said}); open ${data.checkout_url} by hand\n`;
-    expect([result.code, result.stderr.replace("spawn open", "spawn xdg-open")]).toEqual([0, warning]);
+    expect([result.code, result.stderr.split("\n").length]).toEqual([0, 2]);
+    expect(result.stderr).toMatch(naming(said, data.checkout_url));
   }
 });
 
@@ -65,10 +66,9 @@ test("an old Node is refused with one line that states the remedy", async () => 
     );
     const code = "code" in failure ? failure.code : 0;
     expect([version, code]).toEqual([version, refused ? 1 : 0]);
-    if (refused)
-      expect(failure.stderr).toMatch(
-        /^checkout needs Node 22\.22\.2 or newer, and this is [\d.]+: run it with npx .*\n$/,
-      );
+    if (!refused) continue;
+    expect(failure.stderr.split("\n")).toHaveLength(2);
+    expect(failure.stderr).toMatch(naming("22.22.2", version, "npx"));
   }
 });
 
