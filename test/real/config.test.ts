@@ -304,9 +304,9 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
   ],
 ];
 
-test.each(FAULTS)(
+test.for(FAULTS)(
   "a file with %s is refused, with field, line and column",
-  (_what, text, place, message = naming()) => {
+  ([, text, place, message = naming()]) => {
     const read = parseConfig(text);
     const faults = read.ok ? [] : read.refusal;
     const [fault] = faults;

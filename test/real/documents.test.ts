@@ -142,11 +142,10 @@ test("the CI script of the documents creates orders, moves the clock, reads even
     cwd,
     env,
   });
-  expect(stdout).toMatch(/order-2001~succeeded\n.*\n {2}status +succeeded\n/);
+  expect(stdout).toMatch(/order-2001~succeeded\n.*\n.*\bsucceeded\n/);
   expect(stdout).toMatch(/order-2002 +created → expired/);
   expect(stdout).toMatch(/Z +order\.expired +order-2002/);
   expect(stdout).toMatch(/"type":"order\.expired"/);
-  expect(stdout).toMatch(/has stopped \(pid \d+\)\n$/);
   expect((await run(["sandbox", "status"], { cwd })).code).toBe(7);
 });
 
@@ -259,7 +258,7 @@ test("a team's sandbox gives two users on two addresses their own stores, pages 
   const links = printed.match(/^http.*\/portal\/k-\S+$/gm) ?? [];
   expect(links).toEqual([1, 2].map(() => expect.stringContaining(there("http://portal.box.example:4242/"))));
   for (const link of links) expect((await fetch(link)).status).toBe(200);
-  expect(await shell(shellBlock("npx checkout tokens create"), cwd, {})).toMatch(/token +svc_store_/);
+  expect(await shell(shellBlock("npx checkout tokens create"), cwd, {})).toMatch(/\bsvc_store_/);
   const pages: string[] = [];
   for (const user of ["alice", "bob"] as const) {
     const name = user === "alice" ? "Alice" : "Bob";
@@ -301,24 +300,23 @@ async function receiverAt(address: string, types: string[]): Promise<number> {
   return listenUntilEnd(server, address);
 }
 
+type CommandMap = { readonly commands: readonly (CommandMap & { readonly name: string })[] };
+
+/** The words of each command that has no commands of its own. */
+function pathsOf({ commands }: CommandMap): readonly string[] {
+  return commands.flatMap((command) => {
+    const below = pathsOf(command);
+    return (below.length === 0 ? [""] : below).map((path) => ` ${command.name}${path}`);
+  });
+}
+
 test("the package's commands page has every command, and the maintainers' page has every npm script that people type", async () => {
   const page = readFileSync(join(ROOT, "dist/docs/commands.md"), "utf8");
   const harness = createHarness();
-  const help = async (...words: string[]): Promise<string[]> => {
-    const { stdout } = await harness.run([...words, "--help"]);
-    const listed = stdout.split("\nExamples:")[0]?.split("  -h, --help")[1] ?? "";
-    return [...listed.matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, name = ""]) => name);
-  };
-  let named = 0;
-  for (const group of await help()) {
-    if (group === "help") continue;
-    const commands = (await help(group)).filter((name) => name !== "help");
-    for (const name of commands.length === 0 ? [""] : commands) {
-      named += 1;
-      expect(page).toMatch(new RegExp(`^###? checkout ${`${group} ${name}`.trim()}$`, "m"));
-    }
-  }
-  expect(named).toBeGreaterThan(70);
+  const map = JSON.parse((await harness.run(["--help", "--json"])).stdout) as CommandMap;
+  const paths = pathsOf(map);
+  for (const path of paths) expect(page).toMatch(new RegExp(`^###? checkout${path}$`, "m"));
+  expect(paths.length).toBeGreaterThan(70);
 
   const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
     readonly scripts: Readonly<Record<string, string>>;

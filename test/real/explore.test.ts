@@ -179,8 +179,6 @@ test("Ctrl-C ends explore's commands and reports the findings so far", async () 
     expect(readFileSync(join(cwd, "runs"), "utf8").length).toBeGreaterThan(10),
   );
   expect(await running.stop("SIGINT")).toBe(130);
-  expect(running.output.stderr).toMatch(
-    /interrupted after \d+ schedules; broken so far: client_ends by \w+ at POST/,
-  );
+  expect(running.output.stderr).toMatch(/\bclient_ends\b.*\bPOST\b/);
   await eventually("the commands have ended", () => expect(processesIn(cwd)).toEqual([]));
 });

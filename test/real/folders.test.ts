@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { failArgs, HAS_STRACE } from "../support/disk-faults.ts";
 import { PROGRAM, run } from "../support/program.ts";
+import { naming } from "../support/refusal-texts.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** Time until a start gets SIGKILL: a program that loops in a system call does not react to other signals. */
@@ -11,14 +12,17 @@ const KILL_MS = 20_000;
 
 /** Starts a sandbox in a folder that must be created first; returns its exit code and output. */
 function startIn(dir: string) {
-  return run(["sandbox", "start", "--port", "0", "--dir", dir], { cwd: tempFolder(), timeoutMs: KILL_MS });
+  return run(["sandbox", "start", "--json", "--port", "0", "--dir", dir], {
+    cwd: tempFolder(),
+    timeoutMs: KILL_MS,
+  });
 }
 
 test("a folder that cannot be created is reported with the system's cause", async () => {
   const file = join(tempFolder(), "file");
   writeFileSync(file, "");
   const places = [
-    [file, "a file"],
+    [file, '"state_folder_refused"'],
     [join(file, "a"), "ENOTDIR"],
     [join(file, "a/b"), "ENOTDIR"],
     [join(tempFolder(), "x".repeat(300)), "ENAMETOOLONG"],
@@ -35,10 +39,10 @@ test("a read-only disk is reported, even if parents of the folder are missing", 
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
   const dir = join(tempFolder(), "a/b/c");
   const strace = ["-f", "-o", "/dev/null", ...failArgs("mkdir,mkdirat", "EROFS")];
-  const line = [process.execPath, PROGRAM, "sandbox", "start", "--port", "0", "--dir", dir];
+  const line = [process.execPath, PROGRAM, "sandbox", "start", "--json", "--port", "0", "--dir", dir];
   const { status, stderr } = spawnSync("strace", [...strace, ...line], {
     encoding: "utf8",
     timeout: KILL_MS,
   });
-  expect([status, stderr]).toEqual([1, expect.stringContaining("the file or its disk is read-only (EROFS")]);
+  expect([status, stderr]).toEqual([1, expect.stringMatching(naming('"file_read_only"', "EROFS"))]);
 });

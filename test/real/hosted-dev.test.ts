@@ -25,7 +25,7 @@ import { REAL } from "../support/real.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { WORKER_FILE } from "../../src/host/folder/files.ts";
 import type { World } from "../../src/world.ts";
-import { refusalText } from "../support/refusal-texts.ts";
+import { naming, refusalText } from "../support/refusal-texts.ts";
 
 /** This repository, in which workerd is installed. */
 const ROOT = join(import.meta.dirname, "../..");
@@ -64,20 +64,20 @@ test("hosted dev serves the command line, keeps its state over restarts and kill
   await type("orders create --order-id order-1 --price-id price_coffee --json");
   await type("sandbox pay order-1 --json");
   await type("sandbox clock advance 1h --json");
-  expect(await type("explain order-1")).toContain("order order-1, 4.50 EUR by alipay_plus: succeeded");
+  expect(await type("explain order-1")).toMatch(naming("order-1", "4.50 EUR", "succeeded"));
   expect(await type("events list --json")).toContain("order.succeeded");
   await eventually("the events are delivered", () =>
     expect(heard.toSorted()).toEqual(["order.created", "order.pending", "order.succeeded"]),
   );
   expect(JSON.parse(await type("stores create --name Second --json"))).toMatchObject({ name: "Second" });
-  for (const [line, next] of [
-    ["snapshots create one", "checkout sandbox start in another folder"],
-    ["config export", "checkout prices, checkout endpoints"],
-    ["open --print", "checkout events list, checkout explain"],
+  for (const [line, commands] of [
+    ["snapshots create one", ["checkout sandbox start"]],
+    ["config export", ["checkout prices", "checkout endpoints"]],
+    ["open --print", ["checkout events list", "checkout explain"]],
   ] as const) {
     const { code, stderr } = await runHere(line.split(" "), { cwd, env });
     expect([line, code, stderr]).toEqual([line, 5, expect.stringMatching(refusalText("hosted_without"))]);
-    expect(stderr).toContain(next);
+    expect(stderr).toMatch(naming(...commands));
   }
   expect(await first.stop("SIGINT")).toBe(0);
   expect(existsSync(join(folder, "run.json"))).toBe(false);
@@ -111,7 +111,7 @@ test("hosted dev serves the command line, keeps its state over restarts and kill
   const sandbox = await runHere(["sandbox", "start", "--dir", folder], { cwd });
   expect([sandbox.code, sandbox.stderr]).toEqual([
     2,
-    expect.stringContaining("has the state of checkout hosted dev"),
+    expect.stringMatching(naming(folder, "checkout hosted dev")),
   ]);
   const restored = await startDev(backup, ["--adopt"]);
   const { signing_secret } = first.ready;
@@ -176,13 +176,12 @@ test("tokens never go to a workerd of a parent folder, and go to the workerd of 
     return existsSync(ran);
   };
   expect(await start()).toBe(false);
-  expect(said).toContain("to install workerd in this project: npm install");
+  expect(said).toContain("npm install");
   writeWorkerd(join(project, "node_modules"), ran);
   chmodSync(join(project, "node_modules"), 0o777);
   expect(await start()).toBe(false);
-  expect(said).toContain(
-    `${join(project, "node_modules")} can be written by other users: correct that first`,
-  );
+  expect(said).toContain(`${join(project, "node_modules")} `);
+  expect(said).not.toContain("npm install");
   // The usual mode for a user with a private group.
   chmodSync(join(project, "node_modules"), 0o775);
   const [user, group] = [process.getuid?.(), process.getgid?.()];
@@ -202,10 +201,7 @@ test("hosted dev refuses the folder of a sandbox, and reports that workerd could
   const sandbox = await startSandboxHere({ cwd });
   await sandbox.stop();
   const refused = await run(["hosted", "dev"], { cwd });
-  expect([refused.code, refused.stderr]).toEqual([
-    2,
-    expect.stringContaining("has the state of checkout sandbox"),
-  ]);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("checkout sandbox start")]);
   const command = programWithoutWorkerd();
   // A registry at which nothing listens.
   const env = {
@@ -213,28 +209,25 @@ test("hosted dev refuses the folder of a sandbox, and reports that workerd could
     npm_config_fetch_retries: "0",
     npm_config_cache: cwd,
   };
-  const without = await run(["hosted", "dev", "--port", "0", "--dir", "hosted"], { cwd, env, command });
+  const args = ["hosted", "dev", "--json", "--port", "0", "--dir", "hosted"];
+  const without = await run(args, { cwd, env, command });
   expect([without.code, without.stderr]).toEqual([
     1,
-    expect.stringContaining("which runs the service, ended with 1"),
+    expect.stringMatching(naming('"workerd_unavailable"', WORKERD_VERSION)),
   ]);
   expect(existsSync(join(cwd, "hosted/run.json"))).toBe(false);
 });
 
 test.for([
-  ["its folder", (folder: string) => rmSync(folder, { recursive: true }), /objects was deleted or replaced/],
-  [
-    "its list of stores",
-    (folder: string) => rmSync(indexPath(folder)),
-    /\.sqlite was deleted or replaced while the sandbox was running, so the sandbox has ended/,
-  ],
+  ["its folder", (folder: string) => rmSync(folder, { recursive: true }), /"state_lost".*objects /],
+  ["its list of stores", (folder: string) => rmSync(indexPath(folder)), /"state_lost".*\.sqlite /],
 ] as const)("hosted dev ends when %s is deleted, and says why", async ([, lose, why]) => {
   const folder = join(tempFolder(), "hosted");
   const served = await startDev(folder);
   lose(folder);
   expect([await served.ended, served.output.stderr]).toEqual([1, expect.stringMatching(why)]);
   expect(served.output.stderr).toMatch(/checkout( --dir \S+)? hosted dev/);
-  expect(served.output.stderr).not.toMatch(/\n\s+at |bug in checkout/);
+  expect(served.output.stderr).not.toMatch(/\n\s+at /);
   await expect(fetch(served.ready.base_url)).rejects.toThrow("fetch failed");
 });
 
@@ -278,7 +271,7 @@ function worldWithStranger(cwd: string) {
 
 test.for([
   ["chooses another free port", [], /"event":"ready"/],
-  ["reports that a given port is used", ["named"], /port \d+ (is used by|cannot be used)/],
+  ["reports that a given port is used", ["named"], /"port_unavailable"/],
 ] as const)(
   "hosted dev sends nothing to another program that takes the port first, and %s",
   async ([, named, said]) => {

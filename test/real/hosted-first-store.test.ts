@@ -6,6 +6,7 @@ import type { FirstStore } from "../../src/hosted/shared/settings.ts";
 import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.ts";
 import { markedKeyBytes, markedUuid } from "../../src/hosted/shared/marks.ts";
 import { stateFile } from "../../src/host/folder/files.ts";
+import { refusalText } from "../support/refusal-texts.ts";
 import { startHosted } from "../support/hosted.ts";
 
 const MARK = 7;
@@ -32,7 +33,10 @@ test("hosted dev refuses a first store whose object has another store, and finds
   };
   expect(await create()).toEqual([200, own.id, undefined]);
   for (const [first, answer] of [
-    [other, [409, "state_conflict", expect.stringContaining(`the store ${own.id} where the first store`)]],
+    [
+      other,
+      [409, "state_conflict", expect.stringMatching(refusalText("first_store_differs", { store: own.id }))],
+    ],
     [own, [200, own.id, undefined]],
   ] as const) {
     await service.kill();
