@@ -8,9 +8,7 @@ import { writeProject } from "../support/kit-projects.ts";
 
 /** The output of `test/support/kit-surroundings.mjs` for a row in which the kit works. */
 const WORKS = "true,201,WaitError,true";
-const FAKED_BEFORE = expect.stringMatching(
-  /^StartError: fake timers were installed before hosted-checkout\/testing was loaded; import it before/,
-);
+const FAKED_BEFORE = expect.stringMatching(/^StartError: .*hosted-checkout\/testing/);
 /** Rows with a change before the kit is loaded, and their result. */
 const BEFORE_LOADING: readonly (readonly [string, unknown])[] = [
   ["all timers", WORKS],
@@ -79,7 +77,9 @@ test("vitest's fake timers, all together or one alone, stop neither the sandbox 
       const order = await store.orders.create({ order_id: "order-1001", price_id: "price_coffee" });
       await store.pay(order.id);
       const { verified } = await receiver.waitFor("order.succeeded");
-      await expect(store.events.waitFor("order.failed", { timeoutMs: 10 })).rejects.toThrow("within 10 ms");
+      await expect(store.events.waitFor("order.failed", { timeoutMs: 10 })).rejects.toMatchObject({
+        name: "WaitError",
+      });
       await sandbox.close();
       expect([toFake, verified]).toEqual([toFake, true]);
     } finally {
@@ -124,31 +124,28 @@ console.log(JSON.stringify(failed));
   const { stdout } = await run(createProject({ "shop.mjs": program }), "shop.mjs");
   const failed = JSON.parse(stdout) as readonly string[];
   expect(failed).toHaveLength(4);
-  for (const message of failed)
-    expect(message).toMatch(
-      /process\.nextTick is replaced by fake timers, and no socket of Node works without it; /,
-    );
+  for (const message of failed) expect(message).toMatch(/\bprocess\.nextTick\b/);
 });
 
-/** Programs that end with an uncaught error of the package, each with a part of its message. */
+/** Programs that end with an uncaught error of the package, each with a value in its message, or the error's name. */
 const UNCAUGHT: readonly (readonly [string, string])[] = [
-  ["await startSandbox({ sead: 1 });", "sead is not an option"],
-  ["await startSandbox({ port: -1 });", "port"],
-  ['await startSandbox({ state: { folder: "" } });', "state must be"],
+  ["await startSandbox({ sead: 1 });", "startSandbox: sead "],
+  ["await startSandbox({ port: -1 });", "startSandbox: port "],
+  ['await startSandbox({ state: { folder: "" } });', "startSandbox: state "],
   ["await store.orders.create({});", "order_id"],
   ['await store.orders.create({ order_id: "o", price_id: "price_of_nothing" });', "price_of_nothing"],
-  ['await store.orders.get("order-1001");', "no order or session"],
-  ['await store.pay("order-1001");', "no order or session"],
-  ['await store.events.waitFor("order.created", { timeoutMs: 5 });', "within 5 ms"],
-  ['await store.events.waitFor("order.paid");', "no event has the type"],
-  ['await store.requests.waitFor({ methods: "GET" });', "is not a field"],
+  ['await store.orders.get("order-1001");', '"order-1001"'],
+  ['await store.pay("order-1001");', '"order-1001"'],
+  ['await store.events.waitFor("order.created", { timeoutMs: 5 });', " 5 ms"],
+  ['await store.events.waitFor("order.paid");', '"order.paid"'],
+  ['await store.requests.waitFor({ methods: "GET" });', '"methods"'],
   ['await store.endpoints.add("http://shop.example/");', "shop.example"],
   ["await store.faults.add({});", "action"],
   ["await store.restore(new Uint8Array(5));", "snapshot"],
-  ["await store.receiver({ answers: 5 });", "is not an option"],
-  ["await sandbox.close(); await sandbox.createStore();", "the sandbox was closed"],
-  ['await explore({ sandbox, purchase: 5, view: () => "paid" });', "purchase must be"],
-  ["verifyWebhook();", "a verification needs one object"],
+  ["await store.receiver({ answers: 5 });", 'receiver: "answers" '],
+  ["await sandbox.close(); await sandbox.createStore();", "\nError: "],
+  ['await explore({ sandbox, purchase: 5, view: () => "paid" });', "explore: purchase "],
+  ["verifyWebhook();", "{ rawBody, headers, secrets }"],
   ["verifyWebhook({ rawBody: '', headers: 5, secrets: 'whsec_a' });", "headers"],
 ];
 

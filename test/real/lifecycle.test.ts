@@ -11,10 +11,12 @@ import {
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.ts";
+import { NO_SANDBOX } from "../../src/cli/problem.ts";
 import { environmentText } from "../../src/cli/sandbox/env.ts";
 import type { ReadyMessage } from "../../src/host/ready.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type CommandOptions, type Harness, type Result } from "../support/harness.ts";
+import { naming } from "../support/refusal-texts.ts";
 import { installedShells } from "../support/machine.ts";
 import { HOSTILE_TEXTS } from "../support/hostile-texts.ts";
 import { REAL } from "../support/real.ts";
@@ -97,8 +99,8 @@ test("a failed detached start prints the sandbox's error, with its exit code", a
   expect([wrong.code, problemIn(wrong).error.code]).toEqual([2, "usage"]);
   harness.occupy(4242);
   const moved = await type("sandbox start --detach");
-  expect(moved.stderr).toContain("Port 4242 is used by another-program (pid 4711); this sandbox is on 4243.");
-  expect(harness.readState("sandbox.log")).toContain("this sandbox is on 4243");
+  expect(moved.stderr).toMatch(naming("4242", "another-program (pid 4711)", "4243"));
+  expect(harness.readState("sandbox.log")).toContain("4243");
 });
 
 test("one of several concurrent starts serves, and the other starts print its ready line", async () => {
@@ -120,7 +122,7 @@ test("--ephemeral refuses --detach and --reuse, and the refusal names an alterna
       expect([line, refused.code, problemIn(refused).next]).toEqual([
         line,
         2,
-        'leave --ephemeral out, and use a temporary folder: --dir "$(mktemp -d)"',
+        expect.stringContaining('--dir "$(mktemp -d)"'),
       ]);
     }
   }
@@ -163,13 +165,15 @@ test("a start compares only the options that it is given with the running sandbo
   }
   const env = { CHECKOUT_SANDBOX_RATE_LIMIT: "off", CHECKOUT_SANDBOX_PORT: "1" };
   const both = await type("sandbox start --detach", { env });
-  expect([both.code, both.stderr]).toEqual([
+  expect([both.code, both.stderr.split("\n")]).toEqual([
     2,
-    `✗ the running sandbox (pid 1001) has different settings from the requested ones
-  port        expected 1, found 4300
-  rate_limit  expected off, found 5/s
-  → leave these settings out, or run checkout sandbox stop first
-`,
+    [
+      expect.stringContaining("1001"),
+      expect.stringMatching(/^ {2}port {8}\D* 1,\D* 4300$/),
+      expect.stringMatching(/^ {2}rate_limit {2}.*\boff,\D* 5\/s$/),
+      expect.stringContaining("checkout sandbox stop"),
+      "",
+    ],
   ]);
 });
 
@@ -189,23 +193,23 @@ test("a start refuses a configuration that is invalid or differs from the runnin
   file("dearer.json", { id, name: "T", prices: [{ ...tea, amount_minor: 800 }] });
   file("faster.json", '{ "sandbox": { "rate_limit": "5/s" } }');
   file("broken.json", "{");
-  const rows: readonly (readonly [config: string, code: number, said: string])[] = [
-    ["", 0, ""],
-    ["--config other.json", 2, "store Other  expected there, found missing"],
-    ["--config dearer.json", 2, "price tea amount_minor  expected 800, found 700"],
-    ["--config faster.json", 2, "rate_limit  expected 5/s, found 1000/s"],
-    ["--config faster.json --rate-limit 1000/s", 0, ""],
-    ["--config broken.json", 2, "broken.json:1"],
-    ["--config missing.json", 2, "there is no file"],
+  const rows: readonly (readonly [config: string, code: number, values: RegExp])[] = [
+    ["", 0, /^$/],
+    ["--config other.json", 2, naming("store Other")],
+    ["--config dearer.json", 2, naming("price tea amount_minor", " 800", " 700")],
+    ["--config faster.json", 2, naming("rate_limit", " 5/s", " 1000/s")],
+    ["--config faster.json --rate-limit 1000/s", 0, /^$/],
+    ["--config broken.json", 2, naming("broken.json:1")],
+    ["--config missing.json", 2, naming(join(harness.cwd, "missing.json"))],
   ];
   for (const flag of ["--reuse", "--detach"]) {
-    for (const [config, code, said] of rows) {
+    for (const [config, code, values] of rows) {
       const again = await type(`sandbox start ${flag} ${config}`.trim());
       expect([flag, config, again.code, again.stderr]).toEqual([
         flag,
         config,
         code,
-        code === 0 ? "" : expect.stringContaining(said),
+        expect.stringMatching(values),
       ]);
     }
   }
@@ -235,7 +239,7 @@ test("a start refuses a secret that the running sandbox does not have, and shows
     expect([flag, same.code, same.stderr]).toEqual([flag, 0, ""]);
     // Like the first start, this start prints the variable of a given key instead of the key.
     for (const { stdout } of [first, same]) {
-      expect(stdout).toMatch(/API key +CHECKOUT_SANDBOX_API_KEY\n/);
+      expect(stdout).toMatch(/ CHECKOUT_SANDBOX_API_KEY\n/);
       expect(Object.values(FIRST_SECRETS).filter((secret) => stdout.includes(secret))).toEqual([]);
     }
     for (const [name, value] of Object.entries(OTHER_SECRETS)) {
@@ -244,7 +248,7 @@ test("a start refuses a secret that the running sandbox does not have, and shows
         flag,
         name,
         2,
-        [{ field: name, expected: "as given", live: "another value" }],
+        [{ field: name, expected: expect.any(String), live: expect.any(String) }],
       ]);
       expect(other.stderr).not.toContain(value);
     }
@@ -271,7 +275,7 @@ test("a start with --adopt refuses a running sandbox that has not adopted its co
   const copy = join(tempFolder(), ".checkout");
   execFileSync("cp", ["-a", join(harness.cwd, ".checkout"), copy]);
   const started = await type(`sandbox start --detach --dir ${copy}`);
-  expect(started.stderr).toContain("warning: no events are delivered");
+  expect(started.stderr).toContain("--adopt");
   const again = await type(`sandbox start --detach --adopt --dir ${copy} --json`);
   expect(problemIn(again).differences).toEqual([{ field: "adopt", expected: "yes", live: "no" }]);
 });
@@ -328,7 +332,10 @@ test("sandbox stop does not stop the program of an embedded sandbox, even if the
     onTestFinished(() => sandbox.close());
     const stopped = await harness.run(["sandbox", "stop", "--json"], { world });
     if (port === null) {
-      expect([stopped.code, problemIn(stopped).next]).toEqual([1, expect.stringContaining("in the program")]);
+      expect([stopped.code, problemIn(stopped)]).toMatchObject([
+        1,
+        { error: { code: "not_stopped" }, next: expect.not.stringContaining("kill") as string },
+      ]);
       expect(await sandbox.store.events.list()).toEqual([]);
       continue;
     }
@@ -337,7 +344,7 @@ test("sandbox stop does not stop the program of an embedded sandbox, even if the
       { pid: process.pid, stopped: true },
     ]);
     expect(() => harness.readState("run.json")).toThrow("ENOENT");
-    await expect(sandbox.store.events.list()).rejects.toThrow("closed");
+    await expect(sandbox.store.events.list()).rejects.toMatchObject({ name: "Error" });
   }
 });
 
@@ -353,6 +360,9 @@ test("a stop request with the pid of another process is refused", async () => {
   ]);
   expect((await typist(harness)("sandbox status")).code).toBe(0);
 });
+
+/** Facts that a sandbox must be asked for: its log, the time of its start, its delivery schedule. */
+const RUNNING_FACTS = ["sandbox.log", "2026-01-15", "0s,5s"];
 
 test("sandbox status shows whether and where a sandbox runs, and exits with 0 or 7", async () => {
   const harness = createHarness();
@@ -386,6 +396,7 @@ test("sandbox status shows whether and where a sandbox runs, and exits with 0 or
       problem: null,
     },
   ]);
+  expect((await type("sandbox status")).stdout).toMatch(naming(...RUNNING_FACTS));
   harness.setFault(() =>
     Promise.resolve({ ok: false, failure: "timeout", message: "no answer within 5000 ms" }),
   );
@@ -394,7 +405,9 @@ test("sandbox status shows whether and where a sandbox runs, and exits with 0 or
     7,
     { state: "not_responding", pid: ready.pid },
   ]);
-  expect((await type("sandbox status")).stdout).not.toMatch(/Log|Since|Deliveries/);
+  const shown = (await type("sandbox status")).stdout;
+  expect(shown).toContain(String(ready.pid));
+  for (const fact of RUNNING_FACTS) expect(shown).not.toContain(fact);
 });
 
 test("a run.json of an ended process is not taken for a running sandbox, and does not prevent a start", async () => {
@@ -419,22 +432,22 @@ test("a run.json of an ended process is not taken for a running sandbox, and doe
 test("sandbox wait ends when the sandbox is healthy, or reports its last observation", async () => {
   const harness = createHarness();
   const type = typist(harness);
-  const rows: (readonly [string, number, string])[] = [
-    ["sandbox wait --timeout 1s", 7, "not ready within 1s; last seen: no sandbox is running here"],
-    ["sandbox wait --timeout 1s --base-url http://127.0.0.1:4999/v1", 7, "ECONNREFUSED"],
-    ["sandbox wait --base-url ftp://x", 2, "--base-url (CHECKOUT_BASE_URL) must be an address"],
+  const rows: (readonly [line: string, code: number, values: RegExp])[] = [
+    ["sandbox wait --timeout 1s", 7, naming(" 1s", NO_SANDBOX)],
+    ["sandbox wait --timeout 1s --base-url http://127.0.0.1:4999/v1", 7, naming("ECONNREFUSED")],
+    ["sandbox wait --base-url ftp://x", 2, naming("--base-url", "CHECKOUT_BASE_URL")],
   ];
-  for (const [line, code, said] of rows) {
+  for (const [line, code, values] of rows) {
     const waited = await type(line);
     expect([line, waited.code, waited.stdout]).toEqual([line, code, ""]);
-    expect(waited.stderr).toContain(said);
+    expect(waited.stderr).toMatch(values);
   }
   harness.setFault(async (request, deliver) => {
     const sent = await deliver();
     return sent.ok && request.url.endsWith("/healthz") ? { ...sent, status: 503 } : sent;
   });
   const { ready } = await harness.start();
-  expect((await type("sandbox wait --timeout 1s")).stderr).toContain("/healthz answered 503");
+  expect((await type("sandbox wait --timeout 1s")).stderr).toMatch(naming("/healthz", " 503"));
   harness.setFault((_request, deliver) => deliver());
   const found = await type("sandbox wait --json");
   expect([found.code, JSON.parse(found.stdout)]).toEqual([0, { ok: true, base_url: ready.base_url }]);
@@ -442,7 +455,7 @@ test("sandbox wait ends when the sandbox is healthy, or reports its last observa
     cwd: tempFolder(),
     env: { CHECKOUT_BASE_URL: ready.base_url },
   });
-  expect([named.code, named.stdout]).toEqual([0, `ready: ${ready.base_url}\n`]);
+  expect([named.code, named.stdout]).toEqual([0, expect.stringContaining(`${ready.base_url}\n`)]);
 });
 
 test("a sandbox wait that began before the start ends when the sandbox is ready", async () => {
@@ -455,8 +468,8 @@ test("a sandbox wait that began before the start ends when the sandbox is ready"
 test("sandbox logs prints the older file first, and fails if there is no log or the sandbox logs to a terminal", async () => {
   const harness = createHarness();
   const type = typist(harness);
-  const none = await type("sandbox logs");
-  expect([none.code, none.stderr]).toMatchObject([7, expect.stringContaining("there is no log")]);
+  const none = await type("sandbox logs --json");
+  expect([none.code, problemIn(none)]).toMatchObject([7, { error: { code: "no_sandbox" } }]);
   const foreground = await harness.start();
   const elsewhere = await type("sandbox logs --json");
   expect([elsewhere.code, problemIn(elsewhere)]).toMatchObject([
@@ -540,7 +553,7 @@ test("env prints the variables of the running sandbox; if none runs, it fails, a
   rmSync(join(harness.cwd, ".checkout/credentials.json"));
   const keyless = await type("env --format json");
   expect(JSON.parse(keyless.stdout)).toEqual({ ...expected, CHECKOUT_API_KEY: undefined });
-  expect(keyless.stderr).toMatch(/^warning: CHECKOUT_API_KEY is left out/);
+  expect(keyless.stderr).toMatch(/\bCHECKOUT_API_KEY\b/);
 });
 
 const VALUES = [
