@@ -13,7 +13,7 @@ import { createAccessLog } from "../../src/sandbox/runtime/access-log.ts";
 import type { Service, World } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type CommandOptions, type Harness, type RunningSandbox } from "../support/harness.ts";
-import { naming } from "../support/refusal-texts.ts";
+import { valuesIn } from "../support/values-in.ts";
 import { run, runHere, startSandbox } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -172,8 +172,8 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     const row = {
       check: name,
       status: "problem",
-      found: naming(name),
-      next: naming(filesToMoveAway),
+      found: valuesIn(name),
+      next: valuesIn(filesToMoveAway),
     } as const;
     const away = (one: Patient): void =>
       name === "sandbox.db" ? moveAllButJournal(one) : renameSync(one.file(name), one.file("aside"));
@@ -225,7 +225,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     breaks: ({ file }) => writeFileSync(file(name), "rubbish", { mode: 0o600 }),
     check: "files",
     status: "problem",
-    found: naming(name),
+    found: valuesIn(name),
     remedy: moveAside,
   })),
   {
@@ -276,7 +276,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     },
     check: "port",
     status: "problem",
-    found: naming("5000", "CHECKOUT_SANDBOX_PORT", "another-program (pid 4711)"),
+    found: valuesIn("5000", "CHECKOUT_SANDBOX_PORT", "another-program (pid 4711)"),
     remedy: () => ({ env: { CHECKOUT_SANDBOX_PORT: "5001" } }),
   },
   {
@@ -319,7 +319,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     },
     check: "endpoints",
     status: "problem",
-    found: naming("order.created", found),
+    found: valuesIn("order.created", found),
     next: /checkout events replay /,
     remedy: async (one, next) => {
       one.harness.occupy(RECEIVER_PORT, receiver(204));
@@ -386,7 +386,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     breaks: () => ({ world: { machine: machineOf("20.18.0") } }),
     check: "node",
     status: "problem",
-    found: naming("20.18.0", NEEDED_NODE),
+    found: valuesIn("20.18.0", NEEDED_NODE),
     remedy: () => ({ world: { machine: machineOf("24.1.0") } }),
   },
   {

@@ -14,7 +14,8 @@ import {
 } from "../../src/testing/testing.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { createHarness } from "../support/harness.ts";
-import { naming, refusalMessage } from "../support/refusal-texts.ts";
+import { refusalMessage } from "../support/refusal-texts.ts";
+import { valuesIn } from "../support/values-in.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 async function start(options: SandboxOptions = {}): Promise<Sandbox> {
@@ -104,53 +105,53 @@ test("a wrong argument from an untyped caller throws a CheckoutError that names 
   const bytes = await store.snapshot();
   const { id } = await store.orders.create(ORDER);
   const wrong: readonly (readonly [values: RegExp, call: () => Promise<unknown>])[] = [
-    [naming('"order-2"'), () => store.pay("order-2")],
-    [naming('"../x"'), () => store.orders.get("../x")],
-    [naming('"x"'), () => store.faults.remove("x")],
+    [valuesIn('"order-2"'), () => store.pay("order-2")],
+    [valuesIn('"../x"'), () => store.orders.get("../x")],
+    [valuesIn('"x"'), () => store.faults.remove("x")],
     [/^outcome: /, () => store.pay(id, "paid" as "failed")],
     [/^action: /, () => store.faults.add({ action: "explode" as "status" })],
     [/^id: /, () => store.timeline(5 as unknown as string)],
     [
-      naming("create: ", '"idempotency_key"', "idempotencyKey"),
+      valuesIn("create: ", '"idempotency_key"', "idempotencyKey"),
       () => store.orders.create(ORDER, { idempotency_key: "key-number-1" } as object),
     ],
     [
-      naming("create: idempotencyKey ", " 5"),
+      valuesIn("create: idempotencyKey ", " 5"),
       () => store.sessions.create(ORDER, { idempotencyKey: 5 as unknown as string }),
     ],
     [
-      naming("create: ", "idempotencyKey", '"key-number-1"'),
+      valuesIn("create: ", "idempotencyKey", '"key-number-1"'),
       () => store.orders.create(ORDER, "key-number-1" as unknown as object),
     ],
     [
-      naming("receiver: ", '"event"', "answer, events"),
+      valuesIn("receiver: ", '"event"', "answer, events"),
       () => store.receiver({ event: ["order.paid"] } as object),
     ],
-    [naming("receiver: answer ", " 500"), () => store.receiver({ answer: 500 as unknown as () => number })],
+    [valuesIn("receiver: answer ", " 500"), () => store.receiver({ answer: 500 as unknown as () => number })],
     [
-      naming("waitFor: ", '"timeout"', "timeoutMs"),
+      valuesIn("waitFor: ", '"timeout"', "timeoutMs"),
       () => store.events.waitFor("order.paid", { timeout: 1 } as object),
     ],
     [
-      naming("waitFor: timeoutMs ", "2147483647", "NaN"),
+      valuesIn("waitFor: timeoutMs ", "2147483647", "NaN"),
       () => store.requests.waitFor("order.paid", { timeoutMs: Number.NaN }),
     ],
     [
-      naming("list: ", '"typ"', "event_id, type,"),
+      valuesIn("list: ", '"typ"', "event_id, type,"),
       () => store.events.list({ typ: "order.created" } as object),
     ],
-    [naming("list: ", '"data.order"', "data.id,"), () => store.events.list({ data: { order: "o" } })],
+    [valuesIn("list: ", '"data.order"', "data.id,"), () => store.events.list({ data: { order: "o" } })],
     [
-      naming("list: ", '"endpoint"', "id, endpointId,"),
+      valuesIn("list: ", '"endpoint"', "id, endpointId,"),
       () => store.deliveries.list({ endpoint: "x" } as object),
     ],
-    [naming("waitFor: ", '"verb"', "requestId,"), () => store.requests.waitFor({ verb: "POST" } as object)],
+    [valuesIn("waitFor: ", '"verb"', "requestId,"), () => store.requests.waitFor({ verb: "POST" } as object)],
     [
-      naming("list: ", '"fault.what"', "fault.id, fault.action"),
+      valuesIn("list: ", '"fault.what"', "fault.id, fault.action"),
       () => store.requests.list({ fault: { what: "reset" } } as object),
     ],
-    [naming("list: ", '"order.created"'), () => store.events.list("order.created" as unknown as object)],
-    [naming("waitFor: ", " 5"), () => store.deliveries.waitFor(5 as unknown as string)],
+    [valuesIn("list: ", '"order.created"'), () => store.events.list("order.created" as unknown as object)],
+    [valuesIn("waitFor: ", " 5"), () => store.deliveries.waitFor(5 as unknown as string)],
   ];
   for (const [values, call] of wrong)
     await expect(call()).rejects.toMatchObject({
@@ -191,11 +192,11 @@ test("a wait finds earlier and later entries, and lists the entries it saw if it
   ]);
   const late = store.events.waitFor("order.cancelled", { timeoutMs: 1 });
   const [head, ...lines] = (await late.then(String, String)).split("\n");
-  expect(head).toMatch(naming("WaitError: ", '"order.cancelled"', " 1 ms", " 4 "));
+  expect(head).toMatch(valuesIn("WaitError: ", '"order.cancelled"', " 1 ms", " 4 "));
   expect(lines).toEqual([
-    expect.stringMatching(naming("order.created", "order-1")),
+    expect.stringMatching(valuesIn("order.created", "order-1")),
     expect.any(String),
-    expect.stringMatching(naming("order.succeeded", "order-1")),
+    expect.stringMatching(valuesIn("order.succeeded", "order-1")),
     expect.any(String),
   ]);
   await store.reset();
@@ -223,11 +224,11 @@ test("a receiver whose answer function returns no valid status reports the mista
     );
     expect(attempts[0]).toMatchObject({
       status: 500,
-      answer: expect.stringMatching(naming(...values)) as string,
+      answer: expect.stringMatching(valuesIn(...values)) as string,
     });
     await expect(receiver.waitFor({ typ: "x" } as object)).rejects.toThrow('waitFor: "typ" ');
     await expect(store.deliveries.waitFor("order.created", { timeoutMs: 0 })).rejects.toThrow(
-      naming('"order.created"', " 0 ms", " 500 "),
+      valuesIn('"order.created"', " 0 ms", " 500 "),
     );
     await receiver.close();
   }
@@ -272,17 +273,17 @@ test("startSandbox refuses an invalid option before it creates anything", async 
   const folder = join(tempFolder(), "state");
   const missing = join(tempFolder(), "none.json");
   const rows: readonly (readonly [object, RegExp])[] = [
-    [{ ports: 1 }, naming("startSandbox: ports ", "state, port,")],
-    [{ port: 70_000 }, naming("startSandbox: port ", "65535")],
-    [{ rateLimit: "fast" }, naming("startSandbox: rateLimit ", "5/s")],
-    [{ checkoutLifetime: "1s" }, naming("startSandbox: checkoutLifetime ", "5m", "24h")],
-    [{ allowTargets: ["http://x"] }, naming("startSandbox: allowTargets")],
-    [{ now: "today" }, naming("startSandbox: now ", '"today"')],
-    [{ now: "2026-01-01T00:00:00" }, naming("startSandbox: now ", '"2026-01-01T00:00:00"')],
-    [{ seed: "" }, naming("startSandbox: seed ")],
-    [{ state: "disk" }, naming("startSandbox: state ", '"memory"')],
-    [{ config: { sandbox: { rate: "5/s" } } }, naming("config:3:5: sandbox.rate: ")],
-    [{ config: missing }, naming(missing)],
+    [{ ports: 1 }, valuesIn("startSandbox: ports ", "state, port,")],
+    [{ port: 70_000 }, valuesIn("startSandbox: port ", "65535")],
+    [{ rateLimit: "fast" }, valuesIn("startSandbox: rateLimit ", "5/s")],
+    [{ checkoutLifetime: "1s" }, valuesIn("startSandbox: checkoutLifetime ", "5m", "24h")],
+    [{ allowTargets: ["http://x"] }, valuesIn("startSandbox: allowTargets")],
+    [{ now: "today" }, valuesIn("startSandbox: now ", '"today"')],
+    [{ now: "2026-01-01T00:00:00" }, valuesIn("startSandbox: now ", '"2026-01-01T00:00:00"')],
+    [{ seed: "" }, valuesIn("startSandbox: seed ")],
+    [{ state: "disk" }, valuesIn("startSandbox: state ", '"memory"')],
+    [{ config: { sandbox: { rate: "5/s" } } }, valuesIn("config:3:5: sandbox.rate: ")],
+    [{ config: missing }, valuesIn(missing)],
   ];
   for (const [wrong, values] of rows) {
     const started = startSandbox({ state: { folder }, ...wrong });

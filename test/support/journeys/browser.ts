@@ -1,14 +1,14 @@
 import type { Page } from "playwright-core";
 import { onTestFinished } from "vitest";
 import type { StoreRole } from "../../../src/core/store/shapes.ts";
+import { english } from "../../../src/core/language.ts";
+import { PAYMENT_TEXTS } from "../../../src/sandbox/pages/payment/texts.ts";
+import { refusalText } from "../refusal-texts.ts";
 import { signInAdministrator } from "../portal-browser.ts";
 import { sharedBrowser } from "../shop.ts";
 import { agree } from "./agree.ts";
 import type { Form } from "./form.ts";
 import { openSite, type Site } from "./site.ts";
-import { english } from "../../../src/core/language.ts";
-import { PAYMENT_TEXTS } from "../../../src/sandbox/pages/payment/texts.ts";
-import { refusalText } from "../refusal-texts.ts";
 
 /** The links of the portal to follow: all links, or the links of its menu. */
 type Links = "every" | "menu";
@@ -104,10 +104,11 @@ async function fill(site: Site): Promise<Readonly<Record<string, string>>> {
 
 async function pay(page: Page, checkout: string): Promise<void> {
   await page.goto(checkout);
-  await page.getByRole("button", { name: english(PAYMENT_TEXTS.payWith.alipay_plus) }).click();
-  await page.getByRole("link", { name: english(PAYMENT_TEXTS.openWallet) }).click();
-  await page.getByRole("button", { name: `${english(PAYMENT_TEXTS.confirm)} €` }).click();
-  await page.getByRole("heading", { name: english(PAYMENT_TEXTS.result.succeeded) }).waitFor();
+  const { payWith, openWallet, confirm, result } = PAYMENT_TEXTS;
+  await page.getByRole("button", { name: english(payWith.alipay_plus) }).click();
+  await page.getByRole("link", { name: english(openWallet) }).click();
+  await page.getByRole("button", { name: `${english(confirm)} €` }).click();
+  await page.getByRole("heading", { name: english(result.succeeded) }).waitFor();
 }
 
 /** A page in a new profile, and its errors. */

@@ -5,8 +5,6 @@ import { FULL } from "../campaign.ts";
 import { eventually } from "../eventually.ts";
 import { agree } from "./agree.ts";
 import type { Site } from "./site.ts";
-import { english } from "../../../src/core/language.ts";
-import { READINESS_SENTENCES } from "../../../src/core/readiness/sentences.ts";
 
 type Listed = Readonly<Record<string, readonly Readonly<Record<string, string>>[]>>;
 
@@ -74,10 +72,12 @@ export async function walkTools(site: Site): Promise<void> {
 
 /** Runs the webhook drill, the checklist, and `calibrate` against the sandbox. */
 export async function walkChecklist(site: Site): Promise<void> {
-  await site.type("checklist run webhooks");
+  const { drills } = await site.ask<{ readonly drills: readonly { readonly id: string }[] }>(
+    "checklist run webhooks",
+  );
   const { stdout } = await site.type("checklist --json", { code: 3 });
   const { items } = JSON.parse(stdout) as { readonly items: readonly object[] };
-  const isDrilled = JSON.stringify(items).includes(english(READINESS_SENTENCES.webhookDrill("")));
+  const isDrilled = JSON.stringify(items).includes(`"reference":"${drills[0]?.id}"`);
   agree("the items of the checklist, with the drill", [items.length, isDrilled], [6, true]);
   await site.type(`calibrate --yes --base-url ${site.ready.base_url}`);
   agree("the record", readFileSync(join(site.cwd, "checkout.calibration.json"), "utf8").length > 500, true);
@@ -122,7 +122,7 @@ export async function walkTerminal(site: Site): Promise<void> {
   await site.type("whoami");
   await site.ask("orders create --order-id at-the-prompt --price-id price_coffee");
   const completed = await site.type(["complete", "--", "sandbox", "pay", "at-"]);
-  agree("completed", completed.stdout, "at-the-prompt\torder, created\n:4\n");
+  agree("completed", /^at-the-prompt\t.*\n:4\n$/.test(completed.stdout), true);
   for (const shell of some(["bash", "zsh", "fish", "powershell"])) await site.type(`completion ${shell}`);
   await site.type("doctor");
   const hosted = site.form.hosted;

@@ -1,7 +1,6 @@
 import type { Readable } from "node:stream";
 import { begin, beginHere, PROGRAM, type Result } from "../program.ts";
 import { tempFolder } from "../temp-folder.ts";
-import { valuesIn } from "../values-in.ts";
 
 /** The folder, the variables and the standard input of a command line. */
 export type FormOptions = {
@@ -36,11 +35,11 @@ export type Form = {
 /** The refusal of `hosted dev` in forms that do not have the Worker. */
 export const WITHOUT_WORKER = {
   code: 2,
-  says: valuesIn("npx --no -- checkout hosted dev"),
+  says: /\bnpx --no -- checkout hosted dev\b/,
 };
 
 /** The refusal of `hosted dev` in the npm package if it finds no npx. */
-export const WITHOUT_NPX = { code: 1, says: valuesIn("workerd", 127) };
+export const WITHOUT_NPX = { code: 1, says: /\b127\b/ };
 
 /** The sources, in this process. The processes that they start run the built program. */
 export const SOURCE: Form = {

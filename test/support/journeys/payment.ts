@@ -3,34 +3,21 @@ import { bodyOf } from "../v1-calls.ts";
 import { agree } from "./agree.ts";
 import { fetchParts } from "./parts.ts";
 import type { Site } from "./site.ts";
-import { english } from "../../../src/core/language.ts";
+import { english, type Words } from "../../../src/core/language.ts";
 import { PAYMENT_TEXTS } from "../../../src/sandbox/pages/payment/texts.ts";
 
+const TEXTS = PAYMENT_TEXTS;
+const TO_WALLET = [english(TEXTS.payWith.alipay_plus), english(TEXTS.openWallet)];
+
 /** The payer's clicks, beginning on the payment page, the heading after them, and the status of the order. */
-const OUTCOMES: readonly (readonly [presses: readonly string[], heading: string, status: string])[] = [
-  [
-    ["Pay with", english(PAYMENT_TEXTS.openWallet), "Pay €"],
-    english(PAYMENT_TEXTS.result.succeeded),
-    "succeeded",
-  ],
-  [["Pay with", english(PAYMENT_TEXTS.openWallet), "Decline"], "Payment declined", "pending"],
-  [["Pay with", english(PAYMENT_TEXTS.openWallet), "Fail"], english(PAYMENT_TEXTS.result.failed), "failed"],
-  [
-    ["Pay with", english(PAYMENT_TEXTS.openWallet), "Cancel"],
-    english(PAYMENT_TEXTS.result.cancelled),
-    "cancelled",
-  ],
-  [
-    [english(PAYMENT_TEXTS.cancel), english(PAYMENT_TEXTS.cancelSure)],
-    english(PAYMENT_TEXTS.result.cancelled),
-    "cancelled",
-  ],
-  [
-    ["Pay with", english(PAYMENT_TEXTS.openWallet), "Pay too late"],
-    english(PAYMENT_TEXTS.result.expired),
-    "expired",
-  ],
-  [["Pay with", english(PAYMENT_TEXTS.openWallet), "Walk away"], "You walked away", "pending"],
+const OUTCOMES: readonly (readonly [presses: readonly string[], heading: Words, status: string])[] = [
+  [[...TO_WALLET, `${english(TEXTS.confirm)} €`], TEXTS.result.succeeded, "succeeded"],
+  [[...TO_WALLET, english(TEXTS.decline)], TEXTS.walletDeclined, "pending"],
+  [[...TO_WALLET, english(TEXTS.fail)], TEXTS.result.failed, "failed"],
+  [[...TO_WALLET, english(TEXTS.cancelInWallet)], TEXTS.result.cancelled, "cancelled"],
+  [[english(TEXTS.cancel), english(TEXTS.cancelSure)], TEXTS.result.cancelled, "cancelled"],
+  [[...TO_WALLET, english(TEXTS.tooLate)], TEXTS.result.expired, "expired"],
+  [[...TO_WALLET, english(TEXTS.walkAway)], TEXTS.walkedAway, "pending"],
 ];
 
 /** Uses the payment page with each outcome, by the forms and links of the pages. */
@@ -58,8 +45,9 @@ export async function walkPayments(site: Site): Promise<void> {
     await fetchParts(tab.page(), tab.address(), site.request);
     if (index === 0) await noteView(tab, site);
     for (const label of presses) await press(tab, label);
-    const shown = tab.find("h1, h2", (element) => textIn(element) === heading);
-    agree(heading, shown === undefined ? textIn(tab.page()) : heading, heading);
+    const title = english(heading);
+    const shown = tab.find("h1, h2", (element) => textIn(element) === title);
+    agree(title, shown === undefined ? textIn(tab.page()) : title, title);
     const session = await site.request({ path: `/v1/checkout-sessions/${String(id)}` });
     agree(presses.join(", "), bodyOf(session).data?.["status"], status);
   }
