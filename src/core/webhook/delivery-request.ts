@@ -76,9 +76,9 @@ export function readAuditedHeaders(auditedHeaders: string): Readonly<Record<stri
 }
 
 function secretsFor({ secrets, retiredSecrets, fault, eventId }: DeliveryParts): readonly string[] {
-  const foreignSecret = `whsec_${hash("sha256", `never a secret, ${eventId}`, "base64url")}`;
-  if (fault?.action === "bad_signature") return [foreignSecret];
-  return fault?.action === "old_secret" ? [retiredSecrets[0] ?? foreignSecret] : secrets;
+  const inventSecret = (): string => `whsec_${hash("sha256", `never a secret, ${eventId}`, "base64url")}`;
+  if (fault?.action === "bad_signature") return [inventSecret()];
+  return fault?.action === "old_secret" ? [retiredSecrets[0] ?? inventSecret()] : secrets;
 }
 
 export const STALE_AGE_SECONDS = 3600;
