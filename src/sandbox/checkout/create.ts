@@ -17,7 +17,7 @@ import { checkoutJson, successBody } from "../../core/checkout/wire.ts";
 import type { Store } from "../../store/store.ts";
 import type { ServiceContext } from "../context.ts";
 import { emitEvent } from "../webhook/outbox.ts";
-import { applyDueChanges, currentCheckout, hasDueChange } from "./payments.ts";
+import { applyDueChanges, currentCheckout } from "./payments.ts";
 
 type CreateCommand = {
   readonly storeId: string;
@@ -50,10 +50,7 @@ export function createCheckout(
     const terms = resolveTerms(store, storeId, request);
     if (!terms.ok) return terms;
     const storedCheckout = store.checkouts.findBlocker(storeId, terms.value.orderId);
-    const updatedCheckout =
-      storedCheckout && hasDueChange(context, storedCheckout, now)
-        ? applyDueChanges(context, storedCheckout, now)
-        : storedCheckout;
+    const updatedCheckout = storedCheckout && applyDueChanges(context, storedCheckout, now);
     const blocker = updatedCheckout && blocksOrderId(updatedCheckout.status) ? updatedCheckout : undefined;
     const outcome = openCheckout(
       { id: world.uuid(storeId), object, terms: terms.value, store: facts, blocker, lifetimeMs },

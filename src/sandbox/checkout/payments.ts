@@ -81,7 +81,7 @@ function changeCheckout(
   return withCheckout(context, ref, (checkout, now) => change(applyDueChanges(context, checkout, now), now));
 }
 
-export function hasDueChange(context: ServiceContext, checkout: Checkout, now: number): boolean {
+function hasDueChange(context: ServiceContext, checkout: Checkout, now: number): boolean {
   return isExpiryDue(checkout, now) || (scheduledSettlement(context, checkout)?.dueAt ?? Infinity) <= now;
 }
 
@@ -97,10 +97,15 @@ export function currentCheckout(
   now: number,
 ): Checkout | Promise<Checkout> {
   if (!hasDueChange(context, checkout, now)) return checkout;
-  return context.store.write(() => applyDueChanges(context, checkout, now));
+  return context.store.write(() => settleDue(context, checkout, now));
 }
 
+/** Runs inside the write that read the checkout. */
 export function applyDueChanges(context: ServiceContext, checkout: Checkout, now: number): Checkout {
+  return hasDueChange(context, checkout, now) ? settleDue(context, checkout, now) : checkout;
+}
+
+function settleDue(context: ServiceContext, checkout: Checkout, now: number): Checkout {
   const { checkouts, settlements } = context.store;
   const { id } = checkout;
   const settlement = settlements.of(id);
