@@ -7,7 +7,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 type Observers = Omit<Parameters<typeof createGroupCommit>[1], "soon" | "after">;
 
-/** A file with one table, whose writes wait for the test: `turn` runs the waiting writes, `pass` moves the time. */
+/** A file with one table, whose writes wait for the test: `turn` ends a batch, `pass` moves the time. */
 function openCommits(observers: Observers = {}) {
   const path = join(tempFolder(), "a.db");
   const connection = new Database(path);
@@ -44,8 +44,10 @@ function openCommits(observers: Observers = {}) {
       ),
     write,
     waiting: () => soon.length,
+    /** One turn of the event loop. */
+    oneTurn: (): void => soon.shift()?.(),
     turn: async (): Promise<void> => {
-      soon.shift()?.();
+      for (const batchCount = ended.length; soon.length > 0 && ended.length === batchCount;) soon.shift()?.();
       await Promise.resolve();
     },
     pass: async (milliseconds: number): Promise<void> => {
@@ -77,6 +79,18 @@ test("waiting writes commit 256 at a time, in order, and are on disk before thei
   expect(waiting()).toBe(1);
   await turn();
   expect([settled.at(-1), ended.length]).toEqual(["done later", 3]);
+});
+
+test("writes wait for more writes while each turn brings some, and then share one commit", async () => {
+  const { insert, note, settled, oneTurn, waiting, rows, ended } = openCommits();
+  note(() => insert.run(1) && 1);
+  oneTurn();
+  note(() => insert.run(2) && 2);
+  oneTurn();
+  expect([waiting(), rows()]).toEqual([1, []]);
+  oneTurn();
+  await Promise.resolve();
+  expect([waiting(), rows(), settled, ended]).toEqual([0, [1, 2], ["done 1", "done 2"], ["on disk"]]);
 });
 
 test("a failing write is rolled back without the other writes of its group, and gets its own error; lock and disk errors are reported", async () => {
