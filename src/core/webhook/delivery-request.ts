@@ -34,19 +34,18 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   const signedHeaders = signHeaders(secretsFor(parts), { eventId, timestamp, rawBody });
   const body =
     fault?.action === "changed_body" ? changeSentBody(parts.body, genuineBody, dialect) : genuineBody;
-  const headers = {
+  const headers: DeliveryRequest["headers"] = {
     "Content-Type": "application/json",
     "User-Agent": "checkout-sandbox",
     ...(fault === null ? {} : { [FAULT_HEADER]: faultHeader(fault) }),
     ...headersIn(dialect, signedHeaders),
   };
-  const { signature: droppedHeader } = headerNamesIn(dialect);
-  const keptHeaders = Object.entries(headers).filter(([name]) => name !== droppedHeader);
+  const { [headerNamesIn(dialect).signature]: _signature, ...auditedHeaders } = headers;
   return {
     headers,
     body,
     isEventBody: body === genuineBody,
-    auditedHeaders: JSON.stringify(Object.fromEntries(keptHeaders)),
+    auditedHeaders: JSON.stringify(auditedHeaders),
     bodyHash: hash("sha256", body, "hex"),
   };
 }
