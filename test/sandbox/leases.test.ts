@@ -135,9 +135,9 @@ async function expectNothingLeft(site: Site, label: string): Promise<void> {
 
 /** The number of steps of a complete drill of each kind. */
 const STEPS: Readonly<Record<DrillKind, number>> = {
-  duplicates: 32,
+  duplicates: 34,
   idempotency: 12,
-  browser_return: 22,
+  browser_return: 35,
   webhook: CASE_NAMES.length,
 };
 
