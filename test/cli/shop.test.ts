@@ -6,11 +6,17 @@ import { describedShop } from "../support/described-shop.ts";
 import { EPHEMERAL, type CommandOptions } from "../support/harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
+import { QUESTIONS } from "../../src/cli/judge/init.ts";
+import { inOrder } from "../support/in-order.ts";
 
 const SHOP = "http://localhost:3000";
 const PLAIN = { NO_COLOR: "1" };
 
 type Typed = NonNullable<CommandOptions["typed"]>;
+
+/** Types answers to the questions of `shop init`, in this order. */
+const answer = (...answers: readonly (readonly [field: keyof typeof QUESTIONS, answer: string])[]): Typed =>
+  answers.map(([field, text]) => [QUESTIONS[field].message, text]);
 
 /** A site on which `init` runs `shop init` with typed answers, and `section` reads the configuration that it wrote. */
 async function openSite() {
@@ -26,28 +32,32 @@ async function openSite() {
 test("shop init tries each answer immediately, asks again after a wrong answer, and writes the section", async () => {
   const { site, harness, init, section } = await openSite();
   describedShop(site).open();
-  const typed: Typed = [
-    ["Command that serves", ""],
-    ["Variable with the Cookie", "a=secret"],
-    ["must be the name of a variable", ""],
-    ["Command that creates", "no-such-command"],
-    ["create made no order", "create-order"],
-    ["create made order-", "created (\\S+)"],
-    ["order_id_of finds order-", ""],
-    ["Command that", "no-such-view"],
-    ["cannot be read", `${SHOP}/order/{order_id}`],
-    ["answers 404 for an order that your shop created", `${SHOP}/orders/{order_id}`],
-    ["Pattern that matches", "open"],
-    ["but nobody has paid", '"paid"'],
-    ["shows unpaid", ""],
-    ["bookings: 0", ""],
-    ["amount: ", "http://localhost:3000/thanks"],
-    ["the return page answered 200", "restart"],
-    ["the restart command ended with 0", "2m"],
-    ["must be a duration of at most 60s", "20s"],
-  ];
+  const typed = answer(
+    ["serve", ""],
+    ["cookie", "a=secret"],
+    ["cookie", ""],
+    ["create", "no-such-command"],
+    ["create", "create-order"],
+    ["orderIdOf", "created (\\S+)"],
+    ["orderView", ""],
+    ["orderViewCommand", "no-such-view"],
+    ["orderView", `${SHOP}/order/{order_id}`],
+    ["orderView", `${SHOP}/orders/{order_id}`],
+    ["paidWhen", "open"],
+    ["paidWhen", '"paid"'],
+    ["bookings", ""],
+    ["amount", ""],
+    ["returnUrl", "http://localhost:3000/thanks"],
+    ["restart", "restart"],
+    ["settle", "2m"],
+    ["settle", "20s"],
+  );
   const { code, stderr } = await init(typed);
   expect([code, stderr]).toEqual([0, stderr]);
+  expect(stderr).toMatch(
+    inOrder(/✗ create .*127/, /✓ create .* order-/, /✓ order_id_of .* order-/, /✗ .*order-/, /✗ .*404/),
+  );
+  expect(stderr).toMatch(inOrder("✗ ", "bookings: 0", /amount: \d/, /✓ .* 200/, /✓ .* 0\n/));
   expect(section()).toEqual({
     create: "create-order",
     order_id_of: "created (\\S+)",
@@ -74,23 +84,22 @@ test("shop init describes a served shop with a sign-in, a page that buys and its
   const { site, init, section } = await openSite();
   const shop = describedShop(site, { cookie: "session=merchant-7", orderIdOf: (cart) => `W-${cart}` });
   const env = { SHOP_COOKIE: "session=merchant-7" };
-  const typed: Typed = [
-    ["Command that serves", "broken"],
-    ["at which your shop receives", ""],
-    ["the shop did not start", "serve"],
-    ["your shop receives webhooks, or its path", ""],
-    ["your shop listens", "SHOP_COOKIE"],
-    ["Command that creates", "POST /buy"],
-    ["Fields of the form", "cart={order_id}&gift=no"],
-    ["create made W-", "/orders/(W-\\S+)"],
-    ["order_id_of finds W-", "/orders/{order_id}"],
-    ["Pattern that matches", ""],
-    ["shows unpaid", ""],
-    ["bookings: 0", ""],
-    ["amount: ", ""],
-    ["that customers return to", ""],
-    ["How late", ""],
-  ];
+  const typed = answer(
+    ["serve", "broken"],
+    ["endpoint", ""],
+    ["serve", "serve"],
+    ["endpoint", ""],
+    ["cookie", "SHOP_COOKIE"],
+    ["create", "POST /buy"],
+    ["form", "cart={order_id}&gift=no"],
+    ["orderIdOf", "/orders/(W-\\S+)"],
+    ["orderView", "/orders/{order_id}"],
+    ["paidWhen", ""],
+    ["bookings", ""],
+    ["amount", ""],
+    ["returnUrl", ""],
+    ["settle", ""],
+  );
   const { code, stdout, stderr } = await init(typed, env);
   expect([code, stderr]).toEqual([0, stderr]);
   expect(section()).toEqual({
@@ -115,24 +124,26 @@ test("shop init describes a served shop with a sign-in, a page that buys and its
 test("shop init suggests no JSON fields for a page, and marks fields that the page does not show", async () => {
   const { site, init, section } = await openSite();
   describedShop(site).open();
-  const { code, stderr } = await init([
-    ["Command that serves", ""],
-    ["Variable with the Cookie", ""],
-    ["Command that creates", "POST buy"],
-    ["begins with /: POST /buy", "localhost:3000/buy"],
-    ["begins with /: POST http://localhost:3000/buy", `POST ${SHOP}/buy`],
-    ["Fields of the form", "cart={order_id}"],
-    ["create made order-", ""],
-    ["URL or path that shows", `${SHOP}/pages/{order_id}`],
-    ["is a page or a text: Your order is open", ""],
-    ["must be a regular expression", "is paid"],
-    ["shows unpaid", ""],
-    ["? bookings: not shown", ""],
-    ["? amount: not shown", ""],
-    ["Command that restarts", ""],
-    ["How late", ""],
-  ]);
+  const typed = answer(
+    ["serve", ""],
+    ["cookie", ""],
+    ["create", "POST buy"],
+    ["create", "localhost:3000/buy"],
+    ["create", `POST ${SHOP}/buy`],
+    ["form", "cart={order_id}"],
+    ["orderIdOf", ""],
+    ["orderView", `${SHOP}/pages/{order_id}`],
+    ["paidWhen", ""],
+    ["paidWhen", "is paid"],
+    ["bookings", ""],
+    ["amount", ""],
+    ["returnUrl", ""],
+    ["restart", ""],
+    ["settle", ""],
+  );
+  const { code, stderr } = await init(typed);
   expect([code, stderr]).toEqual([0, stderr]);
+  expect(stderr).toMatch(inOrder(": POST /buy\n", `: POST ${SHOP}/buy\n`, "? bookings: ", "? amount: "));
   expect(section()).toEqual({
     create: { post: `${SHOP}/buy`, form: { cart: "{order_id}" } },
     order_view: `${SHOP}/pages/{order_id}`,
@@ -146,8 +157,7 @@ test("shop check marks the fields that do not work", async () => {
   describedShop(site).open();
   const line = ["shop", "check", "--create", "create-order", "--order-view", `${SHOP}/orders/{order_id}`];
   const wrong = await harness.run([...line, "--paid-when", "status", "--return-url", `${SHOP}/gone`]);
-  expect([wrong.code, wrong.stdout]).toEqual([1, expect.stringContaining("✗ the view of order-")]);
-  expect(wrong.stdout).toContain("✗ the return page answered 404");
+  expect([wrong.code, wrong.stdout]).toEqual([1, expect.stringMatching(inOrder(/✗ .* order-/, /✗ .* 404/))]);
   const right = await harness.run([...line, "--paid-when", "paid", "--return-url", `${SHOP}/thanks`]);
   expect([right.code, right.stdout]).toEqual([0, expect.not.stringContaining("✗")]);
 });
@@ -167,7 +177,7 @@ test("shop check removes the endpoint of the shop that it served", async () => {
 test("shop init needs a terminal and a valid file", async () => {
   const { harness, init } = await openSite();
   const silent = await harness.run(["shop", "init"]);
-  expect([silent.code, silent.stderr]).toEqual([2, expect.stringContaining("needs a terminal")]);
+  expect([silent.code, silent.stderr]).toEqual([2, expect.stringContaining("checkout shop init")]);
   writeFileSync(join(harness.cwd, "checkout.config.json"), '{ "shop": { "colour": "red" } }');
   const broken = await init([]);
   expect([broken.code, broken.stderr]).toEqual([2, expect.stringContaining("colour")]);
@@ -206,7 +216,7 @@ test("the commands of a shop section run only after a person has confirmed the s
     for (const [name, command] of Object.entries(COMMANDS))
       expect(stderr.includes(`${name}: ${command}`)).toBe(name !== "paid_when");
     expect(stderr).toContain("--trust-config");
-    const refused = await harness.run(line, { typed: [["would run", ""]], env: PLAIN });
+    const refused = await harness.run(line, { typed: [["(y/N)", ""]], env: PLAIN });
     expect([line, refused.code]).toEqual([line, 130]);
   }
   const replaced = await harness.run(["shop", "check", "--create", "create-order"]);
@@ -221,7 +231,7 @@ test("the commands of a shop section run only after a person has confirmed the s
 
 test("a changed section, or another folder, must be confirmed again, unless --trust-config is given", async () => {
   const { harness, write } = await openConfigured();
-  const asked = await harness.run(["shop", "check"], { typed: [["would run", "y"]], env: PLAIN });
+  const asked = await harness.run(["shop", "check"], { typed: [["(y/N)", "y"]], env: PLAIN });
   expect(harness.commands.map(({ commandLine }) => commandLine)).toContain("create-order");
   expect(asked.stderr).toContain("order_view_command: view");
   const silent = await harness.run(["shop", "check"]);
@@ -245,7 +255,7 @@ test("a changed section, or another folder, must be confirmed again, unless --tr
 
 test("a list of confirmations that other users can write is ignored", async () => {
   const { harness } = await openConfigured();
-  await harness.run(["shop", "check"], { typed: [["would run", "y"]], env: PLAIN });
+  await harness.run(["shop", "check"], { typed: [["(y/N)", "y"]], env: PLAIN });
   chmodSync(join(harness.settings, "hosted-checkout", "trusted-shops.json"), 0o666);
   expect((await harness.run(["shop", "check"])).code).toBe(2);
 });

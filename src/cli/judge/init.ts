@@ -35,7 +35,7 @@ const checkCommand = (answer: string): true | string => {
   return outcome.ok || outcome.refusal.message;
 };
 
-const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
+export const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
   serve: {
     message: "Command that serves your shop on the port in PORT (empty: it is running)",
     validate: checkCommand,
