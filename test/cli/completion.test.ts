@@ -6,6 +6,7 @@ import { kindOfArgument, kindOfOption } from "../../src/cli/completion/kinds.ts"
 import { commandPaths, createProgram } from "../../src/cli/program.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { REAL } from "../support/real.ts";
+import { inOrder } from "../support/in-order.ts";
 
 type Answer = { readonly values: readonly string[]; readonly directive: string };
 
@@ -186,10 +187,10 @@ test("completion install says why it cannot write to the home folder, and how to
   const file = join(harness.cwd, "file");
   writeFileSync(file, "");
   const rows: readonly (readonly [env: Record<string, string>, cause: RegExp])[] = [
-    [{}, /^✗ there is no home folder to write to \(HOME\)\n/],
-    [{ HOME: "" }, /^✗ there is no home folder to write to \(HOME\)\n/],
-    [{ HOME: "home" }, /^✗ HOME is not an absolute path: /],
-    [{ HOME: harness.cwd, XDG_DATA_HOME: "data" }, /^✗ XDG_DATA_HOME is not an absolute path: data\n/],
+    [{}, /^✗ .* \(HOME\)\n/],
+    [{ HOME: "" }, /^✗ .* \(HOME\)\n/],
+    [{ HOME: "home" }, /^✗ HOME .*: home\//],
+    [{ HOME: harness.cwd, XDG_DATA_HOME: "data" }, /^✗ XDG_DATA_HOME .*: data\n/],
     [{ HOME: file }, /ENOTDIR|EEXIST/],
     [{ HOME: harness.cwd, XDG_DATA_HOME: join(file, "data") }, /ENOTDIR|EEXIST/],
     ...(existsSync("/proc/self") ? [[{ HOME: "/proc/none" }, /ENOENT/] as const] : []),
@@ -197,9 +198,7 @@ test("completion install says why it cannot write to the home folder, and how to
   for (const [env, cause] of rows) {
     const { code, stderr } = await harness.run(["completion", "install", "bash"], { env });
     expect([env, code, stderr]).toEqual([env, 1, expect.stringMatching(cause)]);
-    expect(stderr).toContain(
-      "→ name a folder that you can write in XDG_DATA_HOME, or save what this prints: checkout completion bash\n",
-    );
+    expect(stderr).toMatch(inOrder("→ ", "XDG_DATA_HOME", ": checkout completion bash\n"));
     expect(stderr).not.toContain("--dir");
   }
 });

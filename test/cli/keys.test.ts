@@ -6,6 +6,8 @@ import { API_KEY_RANDOM_BYTES, formatTestKey, hashKey } from "../../src/core/cre
 import { createHarness } from "../support/harness.ts";
 import { insertion } from "../support/rows.ts";
 import { refusalText } from "../support/refusal-texts.ts";
+import { hintForIds } from "../../src/cli/target/ids.ts";
+import { inOrder } from "../support/in-order.ts";
 
 const API_KEY = "CHECKOUT_SANDBOX_API_KEY";
 const SECRET = "CHECKOUT_SANDBOX_SIGNING_SECRET";
@@ -120,7 +122,7 @@ test("a start with a secret that differs from the store's secret names the varia
     const env = { ...before, [name]: other[name] };
     const { code, stderr } = await harness.run(["sandbox", "start", "--json"], { env });
     expect([name, code]).toEqual([name, 2]);
-    expect(stderr).toContain(`${name} differs from the`);
+    expect(stderr).toMatch(new RegExp(`"message":"${name} `));
     expect(stderr).not.toContain(other[name]);
   }
   // A control token belongs to one run and may differ.
@@ -207,7 +209,6 @@ test("a new key is shown once, and is in no file, list or log", async () => {
     ],
   });
   const shown = (await harness.run(["keys", "list"], { columns: 140 })).stdout.split("\n");
-  expect(shown[0]).toMatch(/^KEY +ENDS WITH +SCOPES +CREATED +REVOKED +KEPT IN$/);
   expect(shown[1]).toMatch(/ – +credentials\.json$/);
   expect(shown[2]).toMatch(/Z +– +–$/);
   const told = [JSON.stringify(listed.said), (await harness.run(["stores", "show", "--json"])).stdout];
@@ -240,8 +241,7 @@ test("the folder's key and the last key of a store can be revoked, with a warnin
   const { said } = await type("keys list");
   const kept = String(said["kept_key_id"]);
   const text = await harness.run(["keys", "revoke", kept]);
-  expect(text.stdout).toContain("credentials.json has this key");
-  expect(text.stdout).toContain("v1 refuses every request; create a key: checkout keys create");
+  expect(text.stdout).toMatch(inOrder("credentials.json", ": checkout keys create\n"));
   expect((await type(`keys revoke ${kept}`)).said).toMatchObject({ kept: true, keys_left: 0 });
   expect(await asked(sandbox.ready.api_key ?? "", "orders")).toBe("401 credential_invalid");
   const create = "orders create --order-id o-1 --price-id price_coffee".split(" ");
@@ -267,8 +267,10 @@ test("env leaves out the folder's revoked key and says why", async () => {
     };
     expect((await harness.run(["keys", "revoke", kept.kept_key_id, ...words])).code).toBe(0);
     const { code, stdout, stderr } = await harness.run(env);
-    expect([code, stderr]).toEqual([0, expect.stringContaining("CHECKOUT_API_KEY is left out")]);
-    expect(stderr).toContain("is revoked; create another: checkout keys create");
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(inOrder("CHECKOUT_API_KEY", ": checkout keys create")),
+    ]);
     expect(Object.keys(JSON.parse(stdout) as object)).toEqual([
       "CHECKOUT_BASE_URL",
       "CHECKOUT_STORE_ID",
@@ -318,7 +320,9 @@ test("without --store, orders list shows the orders of the key's store, and refu
   ]) {
     const { code, stdout, stderr } = await list(foreign, ...words);
     expect([words, code, stdout]).toEqual([words, 4, ""]);
-    expect(stderr).toContain(`svc_test_…${foreign.slice(-4)}) is not a key of this sandbox`);
+    expect(stderr).toMatch(
+      inOrder('"credential_invalid"', `CHECKOUT_API_KEY (svc_test_…${foreign.slice(-4)})`),
+    );
     expect(stderr).not.toContain(foreign);
   }
   const named = await list(foreign, "orders", "list", "--store", "Tea");
@@ -329,6 +333,7 @@ test("a key that a killed drill left behind is not listed and cannot be revoked,
   const { harness, sandbox, type } = await openShop();
   const apiKey = "svc_test_0000000000000000000000000000000ab";
   const id = "0199a3c4-5d00-7000-8000-00000000000f";
+  const UNKNOWN = "0199a3c4-5d00-7000-8000-000000000001";
   await sandbox.stop();
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
   const row = { id, store_id: sandbox.ready.store_id, key_hash: hashKey(apiKey), for_drill: 1 };
@@ -343,16 +348,16 @@ test("a key that a killed drill left behind is not listed and cannot be revoked,
   expect(status).toBe(401);
   expect((await type("keys list")).said["keys"]).toHaveLength(1);
   const rows = [
-    [`keys revoke ${id}`, 1, "there is no API key", "checkout keys list shows the keys"],
-    ["keys revoke 0199a3c4-5d00-7000-8000-000000000001", 1, "there is no API key", "checkout keys list"],
-    ["keys revoke abcd", 2, "expected the id of an API key", "checkout keys list"],
-    ["keys create --scopes orders:read", 2, "orders:write or checkout_sessions:write", ""],
-    ["keys create --scopes orders:write,", 2, "checkout_sessions:read", ""],
+    [`keys revoke ${id}`, 1, refusalText("no_key", { id }), hintForIds("key")],
+    [`keys revoke ${UNKNOWN}`, 1, refusalText("no_key", { id: UNKNOWN }), "checkout keys list"],
+    ["keys revoke abcd", 2, /"abcd"/, "checkout keys list"],
+    ["keys create --scopes orders:read", 2, inOrder("orders:write", "checkout_sessions:write"), ""],
+    ["keys create --scopes orders:write,", 2, /checkout_sessions:read/, ""],
   ] as const;
   for (const [line, code, message, next] of rows) {
     const { stderr, ...result } = await harness.run(line.split(" "));
     expect([line, result.code]).toEqual([line, code]);
-    expect(stderr).toContain(message);
+    expect(stderr).toMatch(message);
     expect(stderr).toContain(next);
   }
 });
