@@ -7,6 +7,8 @@ import { describedShop } from "../support/described-shop.ts";
 import { createHarness, type RunningSandbox } from "../support/harness.ts";
 import { openTeam } from "../support/team.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { inOrder } from "../support/in-order.ts";
+import { refusalMessage } from "../support/refusal-texts.ts";
 
 test("the token of a store works from another machine, for its store only", async () => {
   const { owner, site, bob, store, made, run, type, sent } = await openTeam("store");
@@ -61,9 +63,9 @@ test("a viewer's token reads from another machine, and changes nothing; an owner
     expect([line, (await type(line)).code > 0]).toEqual([line, true]);
   const before = sent.length;
   const refused = await type("events list", { CHECKOUT_CONTROL_TOKEN: site.sandbox.ready.control_token });
-  expect([refused.code, refused.stderr.includes("the token of an owner never leaves"), sent.length]).toEqual([
+  expect([refused.code, refused.stderr, sent.length]).toEqual([
     2,
-    true,
+    expect.stringContaining("checkout tokens create"),
     before,
   ]);
 });
@@ -74,21 +76,23 @@ test("a waiting request ends soon after its token is revoked", async () => {
   await revoke();
   owner.clock.advance(2000);
   const { code, stderr } = await waiting;
-  expect([code, /revoked|expired/.test(stderr)]).toEqual([4, true]);
+  expect([code, stderr]).toEqual([4, expect.stringContaining(refusalMessage("token_ended"))]);
 });
 
 test("a store's token goes only to the address that came with it, with a warning if the connection is not encrypted", async () => {
   const { type, sent } = await openTeam("store");
   const elsewhere = await type("whoami --base-url https://other.example/v1");
-  expect([elsewhere.code, elsewhere.stderr.includes("goes only to https://box.example/v1")]).toEqual([
+  expect([elsewhere.code, elsewhere.stderr]).toEqual([
     2,
-    true,
+    expect.stringMatching(
+      inOrder(" https://box.example/v1 (CHECKOUT_BASE_URL)", " https://other.example/v1\n"),
+    ),
   ]);
   expect(sent).toEqual([]);
   const plain = await type("events list", { CHECKOUT_BASE_URL: "http://box.example/v1" });
-  expect([plain.code, plain.stderr.split("\n")[0]]).toEqual([
+  expect([plain.code, plain.stderr]).toEqual([
     0,
-    "warning: the token goes to http://box.example/v1 unencrypted; use https",
+    expect.stringMatching(/^.* http:\/\/box\.example\/v1 .*\n/),
   ]);
 });
 

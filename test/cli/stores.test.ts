@@ -7,6 +7,7 @@ import { hintAsTyped } from "../../src/cli/hints/again.ts";
 import { OTHER_COMMANDS, COMMANDS, argsOf } from "../support/commands.ts";
 import { createHarness, type CommandOptions, type Harness } from "../support/harness.ts";
 import { refusalText } from "../support/refusal-texts.ts";
+import { inOrder } from "../support/in-order.ts";
 
 type Made = {
   readonly store_id: string;
@@ -127,8 +128,7 @@ test("an ambiguous or unknown store name exits with 2 and lists the stores", asy
     for (const { store_id: id } of [one, two]) expect(stderr).toContain(id);
     const none = await harness.run(argsOf(line.replace("Tea", "Coffee")));
     expect([line, none.code]).toEqual([line, 2]);
-    expect(none.stderr).toContain('there is no store "Coffee"');
-    expect(none.stderr).toContain("checkout stores list");
+    expect(none.stderr).toMatch(inOrder(/^✗ .* "Coffee"/, "checkout stores list"));
   }
 });
 
@@ -253,10 +253,7 @@ test("settings of one service do not apply to another", async () => {
     made.said.store_id,
   );
   const used = await ask<Fault>(harness, "stores use There", { env });
-  expect([used.code, used.said.error.message]).toEqual([
-    2,
-    expect.stringContaining("does not name the sandbox of"),
-  ]);
+  expect([used.code, used.said.error.message]).toEqual([2, expect.stringContaining("CHECKOUT_BASE_URL")]);
   expect((await ask<Fault>(harness, "return-origins list --store Tea", { env })).code).toBe(2);
   expect(ready.store_id).not.toBe(other.ready.store_id);
 });
@@ -431,14 +428,14 @@ test("exec deletes the store that it created, however its program ends, and keep
       return Promise.resolve(end);
     });
     const { code, stderr } = await harness.run("exec --store new -- npm test".split(" "));
-    expect([code, stderr.includes("warning")]).toEqual([exitCode, false]);
+    expect([code, stderr]).toEqual([exitCode, exitCode === 127 ? expect.stringMatching(/^✗ .*\n.*\n$/) : ""]);
     expect(names()).toEqual(before);
   }
   expect(during).toEqual(Array.from({ length: 3 }, () => [...before, "checkout exec"]));
   harness.setProgram(() => Promise.resolve({ ending: "exited", exitCode: 0 }));
   expect((await harness.run("exec --store Tea -- npm test".split(" "))).code).toBe(0);
   const refused = await harness.run("exec --store Tea --keep -- npm test".split(" "));
-  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("leave --keep out")]);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(inOrder(" Tea ", "--keep"))]);
   expect(names()).toEqual(before);
 });
 

@@ -4,6 +4,8 @@ import { expect, test } from "vitest";
 import type { OutboundRequest } from "../../src/world.ts";
 import { CERTIFICATE, CERTIFICATE_KEY } from "../support/certificate.ts";
 import { createHarness } from "../support/harness.ts";
+import { inOrder } from "../support/in-order.ts";
+import { refusalMessage } from "../support/refusal-texts.ts";
 
 const SECURE = "https://localhost:3000/hooks";
 
@@ -26,20 +28,16 @@ function open() {
   return { harness, sent };
 }
 
-const UNREADABLE: readonly (readonly [file: string, says: RegExp])[] = [
-  ["nothing.pem", /does not exist/],
-  ["folder.pem", /is a (?:folder|directory)/],
-  ["text.txt", /no PEM certificates|in PEM/],
-  ["empty.pem", /no PEM certificates|in PEM/],
-  ["key.pem", /no PEM certificates|without the private key/],
-];
+const UNREADABLE = ["nothing.pem", "folder.pem", "text.txt", "empty.pem", "key.pem"];
 
 test("a start refuses a --ca file without certificates, and says what the file must contain", async () => {
   const { harness } = open();
-  for (const [file, says] of UNREADABLE) {
+  for (const file of UNREADABLE) {
     const { code, stderr } = await harness.run(["sandbox", "start", "--ca", file]);
-    expect([file, code, stderr]).toEqual([file, 2, expect.stringMatching(says)]);
-    expect(stderr).toContain("BEGIN CERTIFICATE");
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(inOrder(` ${file}`, "-----BEGIN CERTIFICATE-----")),
+    ]);
   }
 });
 
@@ -54,9 +52,8 @@ test("a refused --ca file is reported with its setting, wherever it was set", as
   writeFileSync(join(harness.cwd, "checkout.config.json"), '{"sandbox":{"ca":"nothing.pem"}}');
   given.push(await refused([]));
   for (const stderr of given) {
-    expect(stderr).toContain("the setting ca names nothing.pem, which does not exist");
-    expect(stderr).toContain(
-      "remove the setting: --ca, CHECKOUT_SANDBOX_CA, or sandbox.ca of the configuration file",
+    expect(stderr).toMatch(
+      inOrder(/^✗ .* ca .* nothing\.pem/, "  → ", "--ca", "CHECKOUT_SANDBOX_CA", "sandbox.ca"),
     );
   }
 });
@@ -88,12 +85,16 @@ test("an endpoint trusts the certificates of its own --ca, otherwise the certifi
 test("endpoints add refuses a certificate file that cannot be used, and certificates for an http address", async () => {
   const { harness } = open();
   await harness.start();
-  for (const [file, says] of [...UNREADABLE, ["both.pem", /without the private key/] as const]) {
+  for (const file of [...UNREADABLE, "both.pem"]) {
     const { code, stderr } = await harness.run(["endpoints", "add", SECURE, "--ca", file]);
-    expect([file, code, stderr]).toEqual([file, 2, expect.stringMatching(says)]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(file)]);
+    if (file === "both.pem") expect(stderr).toContain(refusalMessage("ca_with_private_key"));
   }
   const plain = await harness.run(["endpoints", "add", "http://localhost:3000/", "--ca", "root.pem"]);
-  expect([plain.code, plain.stderr]).toEqual([2, expect.stringContaining("need an https address")]);
+  expect([plain.code, plain.stderr]).toEqual([
+    2,
+    expect.stringContaining(refusalMessage("ca_without_https")),
+  ]);
   expect((await harness.run(["endpoints", "list", "--json"])).stdout).toContain('"endpoints":[]');
 });
 
@@ -107,7 +108,7 @@ test("a second endpoints add suggests config apply, which changes the certificat
   await run(`endpoints pause ${id}`);
   await run("orders create --order-id order-1 --price-id price_coffee");
   const again = await run(`endpoints add ${SECURE} --ca other.pem`);
-  expect([again.code, again.stderr]).toEqual([5, expect.stringContaining("then checkout config apply")]);
+  expect([again.code, again.stderr]).toEqual([5, expect.stringContaining("checkout config apply")]);
   const { stdout } = await run("config export");
   const file = join(harness.cwd, "checkout.config.json");
   writeFileSync(join(harness.cwd, "both.pem"), CERTIFICATE + CERTIFICATE);
@@ -130,14 +131,13 @@ test("a configuration names an endpoint's certificate file, and its export conta
       }),
     );
   await harness.start();
-  for (const [name, says] of UNREADABLE) {
+  for (const name of UNREADABLE) {
     write(name);
     const { code, stderr } = await harness.run(["config", "apply"]);
-    expect([name, code, stderr]).toEqual([name, 2, expect.stringMatching(says)]);
-    expect(stderr).toContain("endpoints[0].ca");
+    expect([code, stderr]).toEqual([2, expect.stringMatching(inOrder("endpoints[0].ca: ", name))]);
   }
   write("root.pem", "http://localhost:3000/");
-  expect((await harness.run(["config", "apply"])).stderr).toContain("need an https address");
+  expect((await harness.run(["config", "apply"])).stderr).toContain(refusalMessage("ca_without_https"));
   write("root.pem");
   const applied = await harness.run(["config", "apply"]);
   expect([applied.code, applied.stderr]).toEqual([0, ""]);

@@ -15,11 +15,15 @@ import type { OutboundResult } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { writeAsEarlier } from "../support/older-formats.ts";
+import { inOrder } from "../support/in-order.ts";
 
 const ORDER = "orders create --order-id o-1 --price-id price_coffee";
 const UNKNOWN = "0199a3c4-5d00-7000-8000-000000000001";
-const NOTE =
-  "note: the sandbox is 0.2.0, this command is 0.3.0; restart the sandbox, so that both have the same version\n";
+/** Matches notes, one in each line, about sandboxes of these versions and this command. */
+const notesOf = (...versions: readonly string[]): RegExp =>
+  new RegExp(`^${versions.map((version) => `[^\\n]* ${version}, [^\\n]* 0.3.0; [^\\n]*\\n`).join("")}$`);
+const NOTE = notesOf("0.2.0");
+const NOTED = expect.stringMatching(NOTE) as string;
 
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 
@@ -63,9 +67,9 @@ test("a command for a sandbox of another version prints both versions once, on s
   ];
   for (const line of lines) {
     const plain = await typed(harness, line);
-    expect([line, plain.code, plain.stderr]).toEqual([line, 0, NOTE]);
+    expect([line, plain.code, plain.stderr]).toEqual([line, 0, NOTED]);
     const inJson = await typed(harness, `${line} --json`);
-    expect([line, inJson.stderr]).toEqual([line, NOTE]);
+    expect([line, inJson.stderr]).toEqual([line, NOTED]);
     expect(() => json(inJson.stdout)).not.toThrow();
   }
   const same = await harness.run(["stores", "show"], { version: "0.2.0" });
@@ -77,9 +81,9 @@ test("--version reports a running sandbox of another version, and nothing else o
   const asked = (env: Readonly<Record<string, string>> = {}) => typed(harness, "--version", env);
   expect(await asked()).toMatchObject({ code: 0, stdout: "0.3.0\n", stderr: "" });
   const sandbox = await harness.start([], { version: "0.2.0" });
-  expect(await asked()).toMatchObject({ code: 0, stdout: "0.3.0\n", stderr: NOTE });
+  expect(await asked()).toMatchObject({ code: 0, stdout: "0.3.0\n", stderr: NOTED });
   const inJson = await typed(harness, "--version --json");
-  expect([inJson.code, json(inJson.stdout), inJson.stderr]).toEqual([0, { version: "0.3.0" }, NOTE]);
+  expect([inJson.code, json(inJson.stdout), inJson.stderr]).toEqual([0, { version: "0.3.0" }, NOTED]);
   expect(await asked({ CHECKOUT_DIR: join(harness.cwd, "another") })).toMatchObject({ code: 0, stderr: "" });
   expect((await harness.run(["--version"], { version: "0.2.0" })).stderr).toBe("");
   await sandbox.stop();
@@ -91,15 +95,15 @@ test("listen reports each different sandbox version once", async () => {
   const old = await harness.start(["--quiet"], { version: "0.2.0" });
   const listening = await harness.launch(["listen", "--json"], { version: "0.3.0" });
   await typed(harness, "trigger order.created");
-  expect(listening.text().stderr).toBe(NOTE);
+  expect(listening.text().stderr).toMatch(NOTE);
   await old.stop();
   await harness.start(["--quiet"], { version: "0.4.0" });
-  const both = NOTE + NOTE.replace("0.2.0", "0.4.0");
+  const both = notesOf("0.2.0", "0.4.0");
   await eventually("the new version is named", () => {
     harness.clock.advance(1000);
-    expect(listening.text().stderr).toBe(both);
+    expect(listening.text().stderr).toMatch(both);
   });
-  expect((await listening.stop()).stderr).toBe(both);
+  expect((await listening.stop()).stderr).toMatch(both);
 });
 
 test.for([
@@ -117,13 +121,12 @@ test.for([
   forget(harness, name);
   const result = await typed(harness, `${line} --json`);
   const [note = "", problem = ""] = result.stderr.trimEnd().split("\n");
-  expect([line, result.code, result.stdout, `${note}\n`]).toEqual([line, 1, "", NOTE]);
+  expect([line, result.code, result.stdout, `${note}\n`]).toEqual([line, 1, "", NOTED]);
   expect(json(problem)).toMatchObject({
-    error: {
-      code: "other_version",
-      message: "the sandbox is 0.2.0, this command needs 0.3.0: restart it",
-    },
-    next: "stop the sandbox; checkout sandbox start",
+    error: { code: "other_version" },
+    sandbox_version: "0.2.0",
+    version: "0.3.0",
+    next: expect.stringMatching(/checkout sandbox start$/) as string,
   });
 });
 
@@ -148,7 +151,7 @@ test("a sandbox that does not report its version counts as older; a request with
     return answer.ok ? { ...answer, headers: {} } : answer;
   });
   const shown = await typed(harness, "stores show");
-  expect([shown.code, shown.stderr]).toEqual([0, NOTE.replace("0.2.0", "of an older version")]);
+  expect([shown.code, shown.stderr]).toEqual([0, expect.stringMatching(notesOf(String.raw`\D+`))]);
   for (const name of OPERATION_NAMES) {
     const path = pathOf(name, { storeId: "default", id: UNKNOWN });
     const { method } = CONTROL_OPERATIONS[name];
@@ -166,7 +169,7 @@ test("a malformed version of the sandbox is escaped and shortened in the note", 
   const harness = createHarness();
   await harness.start([], { version: `9\u001b[2J${"9".repeat(10_000)}` });
   const { stderr } = await typed(harness, "stores show");
-  expect(stderr).toMatch(/^note: the sandbox is 9\\u\{1b\}\[2J9{1,60}…?, this command is 0\.3\.0; .*\n$/);
+  expect(stderr).toMatch(notesOf(String.raw`9\\u\{1b\}\[2J9{1,60}…?`));
 });
 
 test("versions are compared at the control API of a named sandbox, and never at v1 of a named service", async () => {
@@ -175,7 +178,7 @@ test("versions are compared at the control API of a named sandbox, and never at 
   const given = { CHECKOUT_SANDBOX_CONTROL_TOKEN: tokens.CHECKOUT_CONTROL_TOKEN };
   const { ready } = await harness.start(["--ephemeral"], { version: "0.2.0", env: given });
   const env = { ...tokens, CHECKOUT_BASE_URL: ready.base_url, CHECKOUT_API_KEY: ready.api_key ?? "" };
-  expect((await typed(harness, "stores show", env)).stderr).toBe(NOTE);
+  expect((await typed(harness, "stores show", env)).stderr).toMatch(NOTE);
   const created = await typed(harness, ORDER, env);
   expect([created.code, created.stderr]).toEqual([0, ""]);
 });
@@ -187,6 +190,7 @@ test("a run.json of another version with a running sandbox is reported, with the
   const written = readFileSync(path, "utf8");
   const run = JSON.parse(written) as { readonly pid: number };
   writeFileSync(path, JSON.stringify({ ...run, port: { v1: 4242 } }));
+  const found = inOrder(path, `(pid ${run.pid})`);
   for (const line of [
     "orders list --json",
     "sandbox status --json",
@@ -198,18 +202,13 @@ test("a run.json of another version with a running sandbox is reported, with the
       line,
       1,
       {
-        error: {
-          code: "state_file_unreadable",
-          message: `${path} has the format of another version of checkout, whose sandbox is running (pid ${run.pid})`,
-        },
-        next: "stop it with that version, or use another folder with --dir",
+        error: { code: "state_file_unreadable", message: expect.stringMatching(found) as string },
+        next: expect.stringContaining("--dir") as string,
       },
     ]);
   }
   const { code, stdout, stderr } = await typed(harness, "--version");
-  const why = `${path} has the format of another version of checkout, whose sandbox is running (pid ${run.pid})`;
-  const next = "stop it with that version, or use another folder with --dir";
-  expect([code, stdout, stderr]).toEqual([0, "0.3.0\n", `note: ${why}; ${next}\n`]);
+  expect([code, stdout, stderr]).toEqual([0, "0.3.0\n", expect.stringMatching(found)]);
   const second = await typed(harness, "sandbox start --json");
   expect(json(second.stderr)).toMatchObject({ error: { code: "already_running" } });
   writeFileSync(path, written);
@@ -223,18 +222,20 @@ test("a folder of an older version is migrated with a note about its backup, and
   const present = currentSchemaVersion(SANDBOX_FILE);
   writeAsEarlier(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, -1) });
   const starting = await harness.launch(["sandbox", "start", "--json"]);
-  const note = `note: ${path} was migrated from schema version ${present - 1} to ${present}; the older file is ${path}.v${present - 1}.backup\n`;
-  expect(starting.text().stderr).toContain(note);
+  const note = inOrder(` ${path} `, ` ${present - 1} `, ` ${present}; `, ` ${path}.v${present - 1}.backup\n`);
+  expect(starting.text().stderr).toMatch(note);
   await starting.stop();
   // The remedy: the backup is renamed to the database.
   renameSync(`${path}.v${present - 1}.backup`, path);
   const again = await harness.launch(["sandbox", "start", "--json"]);
   expect([again.text().stdout, again.text().stderr]).toEqual([
     expect.stringContaining('"ready"'),
-    expect.stringContaining(note),
+    expect.stringMatching(note),
   ]);
   await again.stop();
-  expect((await (await harness.launch(["sandbox", "start", "--json"])).stop()).stderr).not.toContain("note:");
+  expect((await (await harness.launch(["sandbox", "start", "--json"])).stop()).stderr).not.toContain(
+    ".backup",
+  );
   const later = new Database(path);
   later.pragma(`user_version = ${present + 1}`);
   later.close();
@@ -246,9 +247,9 @@ test("a folder of an older version is migrated with a note about its backup, and
       1,
       {
         error: {
-          message: `${path} was written by a newer version of checkout (schema version ${present + 1}; this version supports up to ${present})`,
+          message: expect.stringMatching(inOrder(path, ` ${present + 1}; `, ` ${present})`)) as string,
         },
-        next: "update checkout, or use another folder with --dir",
+        next: expect.stringContaining("--dir") as string,
       },
     ]);
   }

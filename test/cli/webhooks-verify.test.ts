@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DEFAULT_HEADER_NAMES, signHeaders } from "../../src/core/webhook/signature.ts";
 import { createHarness } from "../support/harness.ts";
+import { inOrder } from "../support/in-order.ts";
 
 type Verdict = {
   readonly valid: boolean;
@@ -61,12 +62,12 @@ async function open() {
 
 test("if a secret is given, only that secret makes a signature valid, and the sandbox's secrets explain a mismatch", async () => {
   const { verify, own, store } = await open();
-  const ofEndpoint = "the endpoint http://localhost:3000/hooks";
+  const ofEndpoint = expect.stringContaining(" http://localhost:3000/hooks") as string;
   expect(await verify({})).toMatchObject({ exit: 0, valid: true, secret_of: ofEndpoint, codes: [] });
   // `eval "$(checkout env)"` sets the store's secret.
   const other = await verify({ env: store });
   expect(other).toMatchObject({ exit: 1, valid: false, codes: ["other_secret"] });
-  expect(other.causes?.[0]?.message).toContain(ofEndpoint);
+  expect(other.causes?.[0]?.message).toEqual(ofEndpoint);
   expect(await verify({ env: own })).toMatchObject({ exit: 0, secret_of: ofEndpoint, codes: [] });
   expect(await verify({ env: `"${own}"` })).toMatchObject({ exit: 1, codes: ["secret_quoted"] });
   expect(await verify({ file: "whsec_00000000000000000000000000000000" })).toMatchObject({
@@ -84,9 +85,7 @@ test("webhooks verify compares a body with the event that it names, if the runni
   const { body } = event;
   const changed = await verify({ signed: body, body: body.replace("450", "4.50") });
   expect(changed).toMatchObject({ exit: 1, codes: ["body_differs"] });
-  expect(changed.causes?.[0]?.message).toMatch(
-    new RegExp(`^The body differs from event ${event.event_id} at byte \\d+: \`450\` is \`4\\.50\``),
-  );
+  expect(changed.causes?.[0]?.message).toMatch(inOrder(` ${event.event_id} `, / \d+: /, "`450`", "`4.50`"));
   const lent = await verify({ key: "whsec_never_heard_of" });
   expect(lent).toMatchObject({ exit: 1, codes: ["body_is_event"] });
   expect(await verify({ body: `${body}\n`, signed: body })).toMatchObject({
