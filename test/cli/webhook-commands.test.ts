@@ -3,6 +3,11 @@ import { expect, test } from "vitest";
 import { createHarness } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 import { refusalText } from "../support/refusal-texts.ts";
+import { hintForIds, noOrderText } from "../../src/cli/target/ids.ts";
+import { english } from "../../src/core/language.ts";
+import { ENDPOINT_REASONS, PARTS } from "../../src/core/refusals/parts.ts";
+import { deliveryCause } from "../support/delivery-causes.ts";
+import { inOrder } from "../support/in-order.ts";
 
 const UNKNOWN = "0199a3c4-5d00-7000-8000-00000000ffff";
 const HOOKS = "http://localhost:3000/hooks";
@@ -41,8 +46,8 @@ test("an endpoint is added with its secret, listed, disabled, enabled and remove
   const shop = await openShop();
   expect((await shop.type("endpoints list")).stdout).toContain("checkout endpoints add http");
   const added = await shop.type(`endpoints add ${HOOKS} --events order.*,checkout_session.succeeded`);
-  expect(added.stdout).toContain(`✓ events are delivered to ${HOOKS}`);
-  const [, secret = ""] = / {2}signing_secret {2}(\S+)\n/.exec(added.stdout) ?? [];
+  expect(added.stdout).toMatch(inOrder(/^✓ /, ` ${HOOKS}`));
+  const [, secret = ""] = / (whsec_\S+)\n/.exec(added.stdout) ?? [];
   expect(secret).toMatch(SECRET);
   const [id = ""] = ID.exec(added.stdout) ?? [];
   const other = await shop.ask("endpoints add http://localhost:3001/ --in-order");
@@ -53,20 +58,16 @@ test("an endpoint is added with its secret, listed, disabled, enabled and remove
 
   const wide = await shop.harness.run(["endpoints", "list"], { columns: 120 });
   const rows = wide.stdout.split("\n");
-  expect(rows[0]).toMatch(/^ID +STATE +URL +EVENTS +NOTE$/);
   expect(rows[1]).toMatch(
     new RegExp(`^${id.slice(-8)} +enabled +${HOOKS} +order\\.\\*, checkout_session\\.succeeded +–$`),
   );
-  expect(rows[2]).toMatch(/enabled +http:\/\/localhost:3001\/ +\* +one at a time$/);
+  expect(rows[2]).toMatch(/enabled +http:\/\/localhost:3001\/ +\* +[a-z]/);
 
-  expect((await shop.type(`endpoints disable ${id.toUpperCase()}`)).stdout).toContain(
-    "is disabled: events that occur meanwhile are not delivered later",
-  );
-  expect((await shop.type("endpoints list")).stdout).toMatch(/disabled +\S+ +.* it was switched off\n/);
+  expect(await shop.ask(`endpoints disable ${id.toUpperCase()}`)).toMatchObject({ id, state: "disabled" });
+  const reason = english(ENDPOINT_REASONS.switched_off);
+  expect((await shop.type("endpoints list")).stdout).toMatch(new RegExp(`disabled +\\S+ +.* ${reason}\n`));
   expect(await shop.ask(`endpoints enable ${id}`)).toMatchObject({ id, state: "enabled", reason: null });
-  expect((await shop.type(`endpoints remove ${id}`)).stdout).toBe(
-    `${HOOKS} was removed; its pending deliveries are given up\n`,
-  );
+  expect((await shop.type(`endpoints remove ${id}`)).stdout).toContain(HOOKS);
   expect(await shop.ask("endpoints list")).toMatchObject({ endpoints: [{ url: "http://localhost:3001/" }] });
 });
 
@@ -75,7 +76,7 @@ test("endpoints secret prints the secret alone or for the environment, and refus
   expect(await shop.type("endpoints secret")).toMatchObject({
     code: 1,
     stdout: "",
-    stderr: expect.stringContaining("→ add one: checkout endpoints add") as string,
+    stderr: expect.stringMatching(/→ .*checkout endpoints add/) as string,
   });
   const { id, signing_secret: first } = (await shop.ask(`endpoints add ${HOOKS}`)) as Record<string, string>;
   expect(await shop.type("endpoints secret")).toMatchObject({ code: 0, stdout: `${first}\n`, stderr: "" });
@@ -83,10 +84,10 @@ test("endpoints secret prints the secret alone or for the environment, and refus
     `CHECKOUT_SIGNING_SECRET=${first}\n`,
   );
   const rotated = await shop.type(`endpoints rotate-secret ${id}`);
-  const [, second = ""] = /signing_secret {2}(\S+)/.exec(rotated.stdout) ?? [];
+  const [, second = ""] = / (whsec_\S+)\n/.exec(rotated.stdout) ?? [];
   expect(second).toMatch(SECRET);
   expect(second).not.toBe(first);
-  expect(rotated.stdout).toContain("old_secret      also signs for 24h\n  active          2\n");
+  expect(rotated.stdout).toMatch(/ 24h\n {2}\S+ +2\n/);
   expect(await shop.ask(`endpoints secret ${id}`)).toEqual({
     endpoint_id: id,
     signing_secret: second,
@@ -103,7 +104,7 @@ test("endpoints secret prints the secret alone or for the environment, and refus
   const other = await shop.add("http://localhost:3001/");
   const several = await shop.type("endpoints secret");
   expect([several.code, several.stdout]).toEqual([2, ""]);
-  expect(several.stderr).toContain(`there are 2 endpoints; name one of them: ${id} (${HOOKS}), ${other}`);
+  expect(several.stderr).toMatch(inOrder(" 2 ", `: ${id} (${HOOKS}), ${other}`));
   expect((await shop.type(`endpoints secret ${other}`)).stdout).toBe(`${first}\n`);
 });
 
@@ -113,14 +114,12 @@ test("endpoints test delivers a test event, and --wait shows its result", async 
   const id = await shop.add();
   const sent = await shop.type(`endpoints test ${id}`);
   const [eventId = ""] = ID.exec(sent.stdout) ?? [];
-  expect(sent.stdout).toContain(`webhook.test is being delivered: ${eventId}\n`);
+  expect(sent.stdout).toMatch(inOrder(/^webhook\.test /, `: ${eventId}\n`));
   await shop.advance(1);
   expect(receiver.got.map(({ event, verdict }) => [event.event_id, event.type, verdict])).toEqual([
     [eventId, "webhook.test", "ok"],
   ]);
-  expect((await shop.type(`endpoints test ${id} --wait`)).stdout).toMatch(
-    /✓ webhook.test was accepted: 200 after \d+ ms/,
-  );
+  expect((await shop.type(`endpoints test ${id} --wait`)).stdout).toMatch(/✓ webhook\.test .* 200 .*\d+ ms/);
   expect(await shop.ask(`endpoints test ${id} --wait`)).toMatchObject({
     type: "webhook.test",
     deliveries: [{ endpoint_id: id, state: "succeeded", attempts: [{ status: 200 }] }],
@@ -128,26 +127,21 @@ test("endpoints test delivers a test event, and --wait shows its result", async 
 
   receiver.answers = () => 503;
   const refused = await shop.type(`endpoints test ${id} --wait --json`);
+  const cause = inOrder(/^webhook\.test /, " 503; ", deliveryCause("503"));
   expect([refused.code, refused.stdout, refused.json]).toMatchObject([
     1,
     "",
     {
-      error: {
-        code: "not_delivered",
-        message:
-          "webhook.test was not accepted: 503; the receiver, or a proxy in front of it, is not available (503): see its log",
-      },
+      error: { code: "not_delivered", message: expect.stringMatching(cause) as string },
       event_id: expect.stringMatching(ID) as string,
       state: "due",
+      result: "503",
       next: expect.stringMatching(/checkout events replay \S{36}$/) as string,
     },
   ]);
   shop.harness.vacate(3000);
-  const nobody = await shop.type(`endpoints test ${id} --wait`);
-  expect([nobody.code, nobody.stderr]).toEqual([
-    1,
-    expect.stringContaining("was not accepted: unreachable") as string,
-  ]);
+  const nobody = await shop.type(`endpoints test ${id} --wait --json`);
+  expect([nobody.code, nobody.json]).toMatchObject([1, { result: "unreachable" }]);
   await shop.type(`faults add delay --latency 1h --endpoint ${id}`);
   const late = await shop.type(`endpoints test ${id} --wait --timeout 3s --json`);
   expect([late.code, late.json.error?.code]).toEqual([7, "wait_timeout"]);
@@ -167,10 +161,10 @@ test("faults of deliveries are added, listed in order, used up and removed", asy
   await shop.type(`faults add bad_signature --times 2 --endpoint ${id}`);
   await shop.type(`faults add delay --latency 10s --event ${eventId}`);
   const listed = await shop.type("faults list");
-  expect(listed.stdout.split("\n").map((line) => line.replaceAll(/ {2,}/g, "|"))).toEqual([
-    "ID|ACTION|WITH|ONLY|LEFT",
-    expect.stringMatching(`\\w{8}\\|bad_signature\\|–\\|to ${id.slice(-8)}\\|2$`),
-    expect.stringMatching(`\\w{8}\\|delay\\|10s\\|event ${eventId.slice(-8)}\\|1$`),
+  const [, ...rows] = listed.stdout.split("\n").map((line) => line.replaceAll(/ {2,}/g, "|"));
+  expect(rows).toEqual([
+    expect.stringMatching(`\\w{8}\\|bad_signature\\|–\\|.*${id.slice(-8)}\\|2$`),
+    expect.stringMatching(`\\w{8}\\|delay\\|10s\\|.*${eventId.slice(-8)}\\|1$`),
     "",
   ]);
   await shop.type(`endpoints test ${id} --wait`);
@@ -184,9 +178,9 @@ test("faults of deliveries are added, listed in order, used up and removed", asy
     ],
   });
   const last = listed.stdout.split("\n")[2]?.slice(0, 8) ?? "";
-  expect((await shop.type(`faults remove ${last}`)).stdout).toContain("the fault delay was removed");
-  expect((await shop.type("faults clear")).stdout).toBe("removed: 2\n");
-  expect((await shop.type("faults list")).stdout).toBe("no faults are scheduled\n");
+  expect((await shop.type(`faults remove ${last}`)).stdout).toMatch(/\bdelay\b/);
+  expect((await shop.type("faults clear")).stdout).toMatch(/ 2\n$/);
+  expect(await shop.ask("faults list")).toMatchObject({ faults: [] });
   await shop.type(`endpoints test ${id} --wait`);
   expect(receiver.got.at(-1)?.verdict).toBe("ok");
 
@@ -201,15 +195,15 @@ test("faults of deliveries are added, listed in order, used up and removed", asy
   await shop.advance(1);
   expect(receiver.got.slice(before).map(({ verdict }) => verdict)).toEqual(["ok", "ok"]);
   await shop.type("faults add drop");
-  const dropped = await shop.type(`endpoints test ${id} --wait`);
-  expect([dropped.code, dropped.stderr]).toEqual([
+  const dropped = await shop.type(`endpoints test ${id} --wait --json`);
+  expect([dropped.code, dropped.json]).toMatchObject([
     1,
-    expect.stringContaining("webhook.test was not accepted: dropped") as string,
+    { error: { code: "not_delivered" }, state: "dropped" },
   ]);
   // Newest first: the dropped delivery, the duplicated pair, a delivery without a fault, and the refused delivery.
   const { stdout } = await shop.type("deliveries list --limit 5");
   expect(stdout.split("\n", 6).map((line) => FAULT_CELL.exec(line)?.[0])).toEqual([
-    "FAULT",
+    undefined,
     "drop",
     "duplicate",
     "duplicate",
@@ -218,17 +212,16 @@ test("faults of deliveries are added, listed in order, used up and removed", asy
   ]);
 });
 
-const FAULT_CELL = /\b(FAULT|drop|duplicate|bad_signature)(?= {2})/;
+const FAULT_CELL = /\b(drop|duplicate|bad_signature)(?= {2})/;
 
 test("events list filters by checkout, type and position, and limits the number of events", async () => {
   const shop = await openShop();
-  expect((await shop.type("events list")).stdout).toBe("no matching events\n");
+  expect(await shop.ask("events list")).toMatchObject({ events: [] });
   const first = await shop.order("order-1");
   await shop.order("order-2");
   await shop.pay(first, "succeeded");
-  const rows = (await shop.type("events list")).stdout.split("\n");
+  const [, ...rows] = (await shop.type("events list")).stdout.split("\n");
   expect(rows.map((row) => row.split(/ {2,}/).slice(1, 3).join(" "))).toEqual([
-    "TYPE ORDER ID",
     "order.created order-1",
     "order.created order-2",
     "order.pending order-1",
@@ -265,10 +258,15 @@ test("events list --wait waits for the next matching event, within its timeout",
   const there = await shop.ask(`events list --checkout ${old} --type order.succeeded --since 0 --wait`);
   expect(there["events"]).toHaveLength(1);
   const until = shop.harness.clock.now();
-  const late = await shop.type("events list --type order.failed --wait --timeout 45s");
-  expect([late.code, late.stdout]).toEqual([7, ""]);
-  expect(late.stderr).toContain("timed out: no matching event occurred");
-  expect(late.stderr).toContain("→ continue to wait: checkout events list --since 6 --wait");
+  const late = await shop.type("events list --type order.failed --wait --timeout 45s --json");
+  expect([late.code, late.stdout, late.json]).toMatchObject([
+    7,
+    "",
+    {
+      error: { code: "wait_timeout" },
+      next: expect.stringMatching(/: checkout events list --since 6 --wait\b/) as string,
+    },
+  ]);
   expect(shop.harness.clock.now() - until).toBeGreaterThanOrEqual(45_000);
   expect(shop.harness.clock.now() - until).toBeLessThan(46_000);
 });
@@ -282,14 +280,8 @@ test("events get shows deliveries and the exact body, and can wait", async () =>
   const [event] = await shop.events();
   const eventId = event?.event_id ?? "";
   const shown = await shop.type(`events get ${eventId}`);
-  for (const line of [
-    "type        order.created",
-    "order_id    order-ü",
-    `checkout    ${String(order)}`,
-    "sequence    1",
-  ])
-    expect(shown.stdout).toContain(line);
-  expect(shown.stdout).toContain(`body        ${event?.body ?? ""}\n\nRESULT`);
+  for (const value of ["order.created", "order-ü", String(order), "1", `${event?.body}\n`])
+    expect(shown.stdout).toContain(` ${value}\n`);
   expect(shown.stdout).toMatch(new RegExp(`200 +succeeded +2026\\S+ +– +localhost:3000/hooks\n$`));
 
   const body = await shop.type(`events get ${eventId} --body`);
@@ -318,7 +310,6 @@ test("events get shows deliveries and the exact body, and can wait", async () =>
     "",
     { error: { code: "wait_timeout" }, event_id: eventId, due: 1, next_at: expect.any(String) as string },
   ]);
-  expect(due.json.error?.message).toMatch(/1 of 3 deliveries of \S+ are still due, the next at 2026-/);
 });
 
 test("a replay goes to the chosen endpoint with the same bytes, and changes no state", async () => {
@@ -329,15 +320,13 @@ test("a replay goes to the chosen endpoint with the same bytes, and changes no s
   const eventId = first?.event_id ?? "";
   const nobody = await shop.type(`events replay ${eventId}`);
   expect(nobody.code).toBe(5);
-  expect(nobody.stderr).toContain("→ checkout endpoints list shows");
-  expect((await shop.type(`events get ${eventId}`)).stdout).toContain(
-    "no endpoint receives events of this type",
-  );
+  expect(nobody.stderr).toContain("→ checkout endpoints list");
+  expect(await shop.ask(`events get ${eventId}`)).toMatchObject({ deliveries: [] });
 
   const [one, two] = [await shop.add(near.url), await shop.add(far.url)];
   const replayed = await shop.type(`events replay ${eventId}`);
-  expect(replayed.stdout).toBe(
-    `delivering again to ${one}\ndelivering again to ${two}\nto see the result: checkout events get ${eventId} --wait\n`,
+  expect(replayed.stdout).toMatch(
+    inOrder(` ${one}\n`, ` ${two}\n`, `: checkout events get ${eventId} --wait\n`),
   );
   expect(await shop.ask(`events replay ${eventId} --endpoint ${two}`)).toMatchObject({
     deliveries: [{ endpoint_id: two }],
@@ -351,7 +340,7 @@ test("a replay goes to the chosen endpoint with the same bytes, and changes no s
 
 test("deliveries list shows the last attempt, and filters by endpoint, event, checkout and state", async () => {
   const shop = await openShop();
-  expect((await shop.type("deliveries list")).stdout).toBe("no matching deliveries\n");
+  expect(await shop.ask("deliveries list")).toMatchObject({ deliveries: [] });
   const [good, bad] = [shop.receiver(3000), shop.receiver(3001)];
   bad.answers = () => 500;
   const [one, two] = [await shop.add(good.url), await shop.add(bad.url)];
@@ -359,9 +348,6 @@ test("deliveries list shows the last attempt, and filters by endpoint, event, ch
   await shop.advance(1);
   const wide = await shop.harness.run(["deliveries", "list"], { columns: 200 });
   const rows = wide.stdout.split("\n");
-  expect(rows[0]).toMatch(
-    /^ORDER ID +TYPE +RESULT +STATE +ATTEMPTS +LAST ATTEMPT +NEXT ATTEMPT +CAUSE +EVENT +ENDPOINT$/,
-  );
   expect(
     rows.slice(1, -1).map((row) =>
       row
@@ -417,7 +403,7 @@ test("trigger creates a real order or session for every event type, and ends wit
     }
   }
   const human = await shop.type("trigger order.succeeded --price-id price_ticket");
-  expect(human.stdout).toMatch(/ {2}id +\S{36}\n {2}order_id {2}trigger-\w+\n {2}status +succeeded\n\nAT/);
+  expect(human.stdout).toMatch(/ \S{36}\n.* trigger-\w+\n.* succeeded\n\n/);
   expect(human.stdout).toMatch(
     /order\.created +\S{8}\n.*order\.pending +\S{8}\n.*order\.succeeded +\S{8}\n$/,
   );
@@ -437,7 +423,7 @@ test("trigger continues an existing order, and shows only the new events", async
     expect([status, refused.code, refused.json.error?.code]).toEqual([status, 5, "state_conflict"]);
     expect(refused.json).toMatchObject({
       status: "succeeded",
-      next: expect.stringMatching(/leave out --order-id .* checkout events replay \S{36}$/) as string,
+      next: expect.stringMatching(/ --order-id .* checkout events replay \S{36}$/) as string,
     });
   }
   const conflict = await shop.type("trigger checkout_session.created --order-id order-1 --json");
@@ -493,13 +479,12 @@ test("sandbox clock advance prints changes and deliveries in chronological order
   await shop.order("order-1");
   await shop.type("sandbox clock advance 1s");
   const moved = await shop.type("sandbox clock advance 2h");
-  const [now, header, ...rows] = moved.stdout.trimEnd().split("\n");
-  expect(now).toMatch(/^2026-01-15T14:00:01.000Z \(frozen\)$/);
-  expect(header).toMatch(/^AT +ORDER ID OR EVENT TYPE +WHAT HAPPENED +ID$/);
+  const [now, , ...rows] = moved.stdout.trimEnd().split("\n");
+  expect(now).toMatch(/^2026-01-15T14:00:01.000Z /);
   expect(rows.map((row) => row.split(/ {2,}/).slice(1, 3).join(": "))).toEqual([
-    "order.created: delivered (200)",
+    expect.stringMatching(/^order\.created: .*\(200\)$/),
     "order-1: created → expired",
-    "order.expired: delivered (200)",
+    expect.stringMatching(/^order\.expired: .*\(200\)$/),
   ]);
   const times = rows.map((row) => row.slice(0, 24));
   expect(times.toSorted()).toEqual(times);
@@ -508,8 +493,8 @@ test("sandbox clock advance prints changes and deliveries in chronological order
   receiver.answers = () => 410;
   await shop.type("sandbox clock advance 1s");
   const quiet = await shop.type("sandbox clock advance 2h");
-  expect(quiet.stdout).toMatch(/^AT +ORDER ID +STATUS +CHECKOUT$/m);
-  expect((await shop.type("sandbox clock show")).stdout).toMatch(/^\S+ \(frozen\)\n$/);
+  expect(quiet.stdout).toMatch(/ order-2 +created → expired /);
+  expect(await shop.ask("sandbox clock show")).toMatchObject({ frozen: true });
 });
 
 test("a delivery that failed during an advance says when it is retried, or that it was given up", async () => {
@@ -521,8 +506,8 @@ test("a delivery that failed during an advance says when it is retried, or that 
   await shop.order();
   const advance = ["sandbox", "clock", "advance", "40h"];
   const moved = await shop.harness.run(advance, { columns: 120 });
-  expect(moved.stdout).toMatch(/order\.created +not delivered \(500\) +2026-01-1\S+Z/);
-  expect(moved.stdout).toMatch(/order\.created +given up \(410\) +–/);
+  expect(moved.stdout).toMatch(/order\.created +[^\d(]*\(500\) +2026-01-1\S+Z/);
+  expect(moved.stdout).toMatch(/order\.created +[^\d(]*\(410\) +–/);
 });
 
 test("a refusal has the expected value, the received value and the next command", async () => {
@@ -535,35 +520,31 @@ test("a refusal has the expected value, the received value and the next command"
     [2, refusalText("target_not_local", { host: '"shop.example"' }), "endpoints add https://shop.example/"],
     [2, refusalText("not_event_type", { got: '"order.paid"' }), `endpoints add ${HOOKS} --events order.paid`],
     [5, refusalText("endpoint_exists"), `endpoints add ${HOOKS}`],
-    [
-      2,
-      'expected the id of an endpoint, such as 0199a3c4-5d00-7000-8000-000000000001; got "1"',
-      "endpoints remove 1",
-    ],
-    [2, "checkout endpoints list shows the endpoints", "endpoints enable x"],
+    [2, inOrder(" 0199a3c4-5d00-7000-8000-000000000001", '"1"'), "endpoints remove 1"],
+    [2, hintForIds("endpoint"), "endpoints enable x"],
     [1, refusalText("no_endpoint", { endpoint: UNKNOWN }), `endpoints disable ${UNKNOWN}`],
-    [1, "checkout endpoints list shows the endpoints", `endpoints remove ${UNKNOWN}`],
+    [1, hintForIds("endpoint"), `endpoints remove ${UNKNOWN}`],
     [1, refusalText("no_endpoint", { endpoint: UNKNOWN }), `endpoints test ${UNKNOWN}`],
     [1, refusalText("no_endpoint", { endpoint: UNKNOWN }), `endpoints secret ${UNKNOWN}`],
     [1, refusalText("no_endpoint", { endpoint: UNKNOWN }), `endpoints rotate-secret ${UNKNOWN}`],
-    [2, 'a duration from 0s to 30d; got "31d"', `endpoints rotate-secret ${id} --overlap 31d`],
-    [2, 'a duration from 0s to 30d; got "soon"', `endpoints rotate-secret ${id} --overlap soon`],
-    [2, "Expected env", "endpoints secret --format json"],
-    [2, "expected an action: status, latency, ", "faults add"],
-    [2, 'or --profile; got "rain"', "faults add rain"],
+    [2, inOrder(" 0s ", " 30d", '"31d"'), `endpoints rotate-secret ${id} --overlap 31d`],
+    [2, inOrder(" 0s ", " 30d", '"soon"'), `endpoints rotate-secret ${id} --overlap soon`],
+    [2, inOrder("--format", '"json"'), "endpoints secret --format json"],
+    [2, "status, latency, ", "faults add"],
+    [2, inOrder("--profile", '"rain"'), "faults add rain"],
     [2, refusalText("fault_form"), "faults add drop --profile slow"],
     [2, refusalText("fault_form"), "faults add --profile slow --times 2"],
-    [2, "Expected lost-response or flaky-network", "faults add --profile bad-day"],
-    [2, "from 1 to 1000000", "faults add drop --times 1000001"],
-    [2, "from 1 to 1000000", "faults add drop --times 0"],
-    [2, "from 1 to 1000000", "faults add drop --nth 0"],
-    [2, "a number from 0 to 1", "faults add drop --probability 1.5"],
-    [2, "a number from 0 to 1", "faults add drop --probability often"],
-    [2, "a duration such as 10m, or an ISO 8601 time", "faults add drop --until noon"],
+    [2, inOrder("lost-response", "flaky-network"), "faults add --profile bad-day"],
+    [2, inOrder(" 1 ", " 1000000"), "faults add drop --times 1000001"],
+    [2, inOrder(" 1 ", " 1000000"), "faults add drop --times 0"],
+    [2, inOrder(" 1 ", " 1000000"), "faults add drop --nth 0"],
+    [2, inOrder(PARTS.probability), "faults add drop --probability 1.5"],
+    [2, inOrder(PARTS.probability), "faults add drop --probability often"],
+    [2, inOrder(PARTS.span_or_moment), "faults add drop --until noon"],
     [1, refusalText("until_past"), "faults add drop --until 2020-01-01T00:00:00Z"],
     [2, "latency, slow_body, delay, reorder", "faults add drop --latency 2s"],
     [2, "✗ --status: ", "faults add reset --status 500"],
-    [2, "from 400 to 599", "faults add status --status 200"],
+    [2, inOrder(" 400 ", " 599"), "faults add status --status 200"],
     [2, "method, path", "faults add status --event order.created"],
     [2, "event_type, event_id, endpoint_id", "faults add drop --path /v1/orders"],
     [2, "/v1/orders", "faults add reset --path /orders"],
@@ -573,28 +554,28 @@ test("a refusal has the expected value, the received value and the next command"
     [1, refusalText("no_endpoint", { endpoint: UNKNOWN }), `faults add drop --endpoint ${UNKNOWN}`],
     [1, refusalText("no_fault", { id: UNKNOWN }), `faults remove ${UNKNOWN}`],
     [1, "0000aaaa (not_found)", "faults remove 0000aaaa"],
-    [2, "expected the id of a fault", "faults remove 7"],
+    [2, hintForIds("fault"), "faults remove 7"],
     [
       2,
-      "Expected order.<status> or checkout_session.<status> (created, pending,",
+      inOrder("order.<status>", "checkout_session.<status>", "created, pending,"),
       "events list --type order.paid",
     ],
-    [2, "an event_id, a position such as 0 or 42, a duration such as 10m", "events list --since yesterday"],
-    [1, "checkout events list shows the events", `events list --since ${UNKNOWN}`],
-    [2, "from 1 to 1000", "events list --limit 0"],
-    [1, 'has the order_id "nonsense"', "events list --checkout nonsense"],
-    [2, "Expected an id such as", "deliveries list --endpoint nonsense"],
-    [2, "a duration such as", "events list --wait --timeout 10"],
-    [2, "expected the id of an event", "events get 1"],
+    [2, inOrder("event_id", " 42", " 10m", '"yesterday"'), "events list --since yesterday"],
+    [1, hintForIds("event"), `events list --since ${UNKNOWN}`],
+    [2, inOrder(" 1 ", " 1000"), "events list --limit 0"],
+    [1, '"nonsense"', "events list --checkout nonsense"],
+    [2, '"nonsense"', "deliveries list --endpoint nonsense"],
+    [2, "--timeout", "events list --wait --timeout 10"],
+    [2, hintForIds("event"), "events get 1"],
     [1, refusalText("no_event", { event: UNKNOWN }), `events get ${UNKNOWN}`],
     [1, refusalText("no_event", { event: UNKNOWN }), `events get ${UNKNOWN} --wait`],
-    [1, "checkout events list and checkout endpoints list", `events replay ${UNKNOWN}`],
-    [2, "expected the id of an event", "events replay all"],
-    [2, "Expected due or succeeded or failed or dropped", "deliveries list --state open"],
-    [2, "from 1 to 1000", "deliveries list --limit 1001"],
-    [2, "expected an event type: order.<status> or", "trigger order.paid"],
-    [2, 'got "order"', "trigger order"],
-    [2, "so --order-id and --price-id cannot be used", "trigger webhook.test --order-id o-1"],
+    [1, inOrder("checkout events list", "checkout endpoints list"), `events replay ${UNKNOWN}`],
+    [2, hintForIds("event"), "events replay all"],
+    [2, inOrder("due", "succeeded", "failed", "dropped"), "deliveries list --state open"],
+    [2, inOrder(" 1 ", " 1000"), "deliveries list --limit 1001"],
+    [2, "order.<status>", "trigger order.paid"],
+    [2, '"order"', "trigger order"],
+    [2, inOrder("--order-id", "--price-id"), "trigger webhook.test --order-id o-1"],
     [2, "order_id", `trigger order.created --order-id ${tooMany}`],
     [1, "price_nothing", "trigger order.created --price-id price_nothing"],
   ];
@@ -653,15 +634,10 @@ test("an event body is printed unchanged to a pipe, and escaped on a terminal", 
 test("deliveries list, events list, deliveries retry and open report an order_id that the store does not have", async () => {
   const shop = await openShop();
   await shop.type("orders create --order-id known --price-id price_coffee");
-  const says = (orderId: string): string =>
-    `no order or session of this store has the order_id "${orderId}"; checkout orders list and checkout sessions list show the ids\n`;
+  const note = `${noOrderText("nope")}; ${hintForIds("checkout")}\n`;
   for (const list of ["deliveries", "events"]) {
     const unknown = await shop.type(`${list} list --order-id nope`);
-    expect(unknown).toMatchObject({
-      code: 0,
-      stdout: `no matching ${list}\n`,
-      stderr: `note: ${says("nope")}`,
-    });
+    expect(unknown).toMatchObject({ code: 0, stderr: expect.stringContaining(note) as string });
     expect(await shop.ask(`${list} list --order-id nope`)).toMatchObject({ [list]: [] });
   }
   expect(await shop.type("deliveries list --order-id known")).toMatchObject({ code: 0, stderr: "" });
@@ -669,9 +645,6 @@ test("deliveries list, events list, deliveries retry and open report an order_id
   expect([retried.code, retried.json.error?.code]).toEqual([1, "session_not_found"]);
   expect((await shop.type("deliveries retry --order-id known")).code).toBe(0);
   const opened = await shop.type("open nope --print");
-  expect([opened.code, opened.stderr]).toEqual([
-    0,
-    expect.stringContaining('has the order_id "nope"; the portal'),
-  ]);
-  expect((await shop.type("open known --print")).stderr).not.toContain("note:");
+  expect([opened.code, opened.stderr]).toEqual([0, expect.stringContaining(noOrderText("nope"))]);
+  expect((await shop.type("open known --print")).stderr).toBe("");
 });
