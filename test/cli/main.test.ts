@@ -14,6 +14,10 @@ import { refusalText } from "../support/refusal-texts.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { runWithSpinner } from "../../src/cli/request/exchange.ts";
 import { output } from "../../src/cli/output/output.ts";
+import { EXIT, EXIT_MEANINGS } from "../../src/cli/problem.ts";
+import { hintForIds } from "../../src/cli/target/ids.ts";
+import { KEY_FAULTS } from "../../src/core/refusals.ts";
+import { inOrder } from "../support/in-order.ts";
 
 const FIELDS = ["--amount-minor", "1999", "--currency", "EUR", "--payment-method", "alipay_plus"];
 const createOrder = (orderId: string, ...more: string[]): string[] => [
@@ -30,41 +34,40 @@ test("a wrong command line exits with 2, says what was expected, and sends nothi
   const harness = createHarness();
   await harness.start();
   harness.setFault(() => Promise.reject(new Error("nothing may be sent")));
-  const rows: readonly (readonly [string, string[], Record<string, string>?])[] = [
-    ["missing: --order-id", ["sessions", "create", "--price-id", "price_bento"]],
+  const rows: readonly (readonly [string | RegExp, string[], Record<string, string>?])[] = [
+    [": --order-id", ["sessions", "create", "--price-id", "price_bento"]],
     ["CHECKOUT_TIMEOUT", createOrder("o"), { CHECKOUT_TIMEOUT: "soon" }],
-    ["begin or end with a space", createOrder("o", "--idempotency-key", "abcdefgh ")],
-    ["exclude each other", createOrder("o", "--idempotency-key", "abcdefgh", "--new-attempt")],
-    ["a duration of at most 24h", createOrder("o", "--timeout", "600h")],
-    ["--base-url must be", createOrder("o", "--base-url", "http://user:secret@pay.example/v1")],
-    ["an address such as", createOrder("o", "--base-url", "ftp://x")],
+    ["--idempotency-key", createOrder("o", "--idempotency-key", "abcdefgh ")],
+    [
+      inOrder("--new-attempt", "--idempotency-key"),
+      createOrder("o", "--idempotency-key", "abcdefgh", "--new-attempt"),
+    ],
+    [inOrder("--timeout", "24h"), createOrder("o", "--timeout", "600h")],
+    ["--base-url", createOrder("o", "--base-url", "http://user:secret@pay.example/v1")],
+    [inOrder("--base-url", '"ftp://x"'), createOrder("o", "--base-url", "ftp://x")],
     ["missing required argument 'id|order_id'", ["sessions", "get"]],
     ["unknown option '--api-key'", createOrder("o", "--api-key", "svc_test_x")],
     ["unknown command 'refund'", ["refund"]],
-    ["a whole number from 0 to 65535", ["sandbox", "start", "--port", "70000"]],
-    ["a rate such as 5/s", ["sandbox", "start", "--rate-limit", "5"]],
-    ["text or json", ["sandbox", "start", "--log-format", "xml"]],
-    ["a duration from 5m to 24h", ["sandbox", "start", "--checkout-lifetime", "299999ms"]],
-    ["a duration from 5m to 24h", ["sandbox", "start", "--checkout-lifetime", "86400001ms"]],
-    ["a duration from 5m to 24h", ["sandbox", "start", "--checkout-lifetime", "1800"]],
+    [inOrder("--port", "65535"), ["sandbox", "start", "--port", "70000"]],
+    [inOrder("--rate-limit", "5/s"), ["sandbox", "start", "--rate-limit", "5"]],
+    [inOrder("--log-format", "text", "json"), ["sandbox", "start", "--log-format", "xml"]],
+    [inOrder(" 5m ", " 24h"), ["sandbox", "start", "--checkout-lifetime", "299999ms"]],
+    [inOrder(" 5m ", " 24h"), ["sandbox", "start", "--checkout-lifetime", "86400001ms"]],
+    [inOrder(" 5m ", " 24h"), ["sandbox", "start", "--checkout-lifetime", "1800"]],
     [
-      "CHECKOUT_SANDBOX_CHECKOUT_LIFETIME (for --checkout-lifetime <duration>)",
+      inOrder("CHECKOUT_SANDBOX_CHECKOUT_LIFETIME ", "--checkout-lifetime <duration>"),
       ["sandbox", "start"],
       { CHECKOUT_SANDBOX_CHECKOUT_LIFETIME: "25h" },
     ],
-    [
-      "CHECKOUT_SANDBOX_EPHEMERAL must be 1 or 0",
-      ["sandbox", "start"],
-      { CHECKOUT_SANDBOX_EPHEMERAL: "perhaps" },
-    ],
-    ["HOST or HOST:PORT", ["sandbox", "start", "--allow-host", "http://x"]],
-    ["the id of an order or session", ["sandbox", "pay", "x".repeat(33)]],
+    ["CHECKOUT_SANDBOX_EPHEMERAL", ["sandbox", "start"], { CHECKOUT_SANDBOX_EPHEMERAL: "perhaps" }],
+    ["HOST:PORT", ["sandbox", "start", "--allow-host", "http://x"]],
+    ["order_id", ["sandbox", "pay", "x".repeat(33)]],
     ["unknown command 'crate' (Did you mean create?)", ["orders", "crate"]],
   ];
   for (const [said, argv, env = {}] of rows) {
     const result = await harness.run(argv, { env });
     expect([argv, result.code, result.stdout]).toEqual([argv, 2, ""]);
-    expect(result.stderr).toContain(said);
+    expect(result.stderr).toMatch(said);
     expect(result.stderr).not.toContain("secret@");
     const inJson = await harness.run([...argv, "--json"], { env });
     expect([inJson.code, json(inJson.stderr)]).toMatchObject([
@@ -118,7 +121,7 @@ test("a refused option value is shown without the password in its address", asyn
       const argv = [...words, ...(at % 2 === 0 ? [flag, value] : [`${flag}=${value}`, "--json"])];
       const { code, stdout, stderr } = await harness.run(argv);
       expect([argv, code, stdout]).toEqual([argv, 2, ""]);
-      expect(stderr).toContain(`option '${option.flags}' is invalid. `);
+      expect(stderr).toContain(`'${option.flags}'`);
       expect(stderr).not.toMatch(/hunter2|hun@|ter2/);
     }
     const [value = ""] = values;
@@ -148,17 +151,17 @@ test("an error about a command line has no word that may be a secret", async () 
     [createOrder("o", "--api-key=hunter2"), "unknown option '--api-key'"],
     [createOrder("o", "--api-key='hunter2'"), "unknown option '--api-key'"],
     [createOrder("o", "-phunter2"), "unknown option '-p'"],
-    [["whoami", address], "got 1: http://…@shop.example/"],
+    [["whoami", address], ": http://…@shop.example/"],
     [["orders", address], "unknown command 'http://…@shop.example/'"],
     [["sandbox", "start", "--public-url", address], /'--public-url <origin>'/],
-    [["sandbox", "start", "--port", "0", "--port", address], 'got "http://…@shop.example/"'],
+    [["sandbox", "start", "--port", "0", "--port", address], '"http://…@shop.example/"'],
     [["listen", "--header", "Authorization hunter2"], refusalText("header_form")],
     [["listen", "--header", "Checkout-Event-Id: hunter2"], refusalText("header_reserved")],
     [["listen", "--forward", address], refusalText("target_with_credentials")],
     [["listen", "--route", address], refusalText("route_form")],
     [["endpoints", "add", address], refusalText("target_with_credentials")],
     [["return-origins", "add", address], refusalText("bad_return_origin")],
-    [["sandbox", "clock", "advance", address], "got"],
+    [["sandbox", "clock", "advance", address], '"http://…@shop.example/"'],
     [["sandbox", "wait", "--base-url", address], "--base-url"],
     [["sessions", "get", "x", "--base-url", address], "--base-url"],
   ];
@@ -178,11 +181,11 @@ test("a hint is the next command to type, with npx if npx was used, and does not
   const created = json((await harness.run(createOrder("o-1~failed", "--wait", "--json"))).stdout);
   const { id } = created["data"] as { readonly id: string };
   const unknown = "0199a3c4-5d00-7000-8000-000000000001";
-  const again = "checkout orders list and checkout sessions list show the ids";
-  const rows: readonly (readonly [argv: string[], next: string])[] = [
+  const again = hintForIds("checkout");
+  const rows: readonly (readonly [argv: string[], next: string | RegExp])[] = [
     [["settle"], "checkout --help"],
     [["orders", "crate", "--order-id", "x"], "checkout orders --help"],
-    [["orders", "create", "--api-key", "x"], "set CHECKOUT_API_KEY"],
+    [["orders", "create", "--api-key", "x"], / CHECKOUT_API_KEY$/],
     [["return-origins", "ad", "https://shop.example"], "checkout return-origins --help"],
     [["sandbox", "clock", "stop"], "checkout sandbox clock freeze"],
     [
@@ -198,23 +201,19 @@ test("a hint is the next command to type, with npx if npx was used, and does not
       ["return-origins", "remove", "https://Shop.example"],
       "checkout return-origins remove https://shop.example",
     ],
-    [["return-origins", "add", "http://shop.example"], "correct it; nothing was changed"],
+    [["return-origins", "add", "http://shop.example"], /^(?!.*http:\/\/shop)/],
     [["sandbox", "pay", "nonsense", "--outcome", "failed"], again],
-    [["sandbox", "pay", "0000aaaa"], `type the whole id; ${again}`],
+    [["sandbox", "pay", "0000aaaa"], inOrder(/; /, again, /$/)],
     [["sandbox", "pay", unknown, "--outcome", "failed"], again],
-    [
-      ["checklist", "waive", "webhooks"],
-      "add --reason <text> (reason for skipping the drill, for the report)",
-    ],
-    [["sessions", "get", id, "--until", "final"], "add --wait, or leave out --until"],
-    [createOrder("o-2", "--new-attempt", "--idempotency-key", "abcdefgh"), "leave one of them out"],
-    [["sandbox", "pay", id, "--outcome", "cancelled"], `checkout sessions get ${id} shows its state`],
+    [["checklist", "waive", "webhooks"], / --reason <text> /],
+    [["sessions", "get", id, "--until", "final"], inOrder("--wait", "--until")],
+    [["sandbox", "pay", id, "--outcome", "cancelled"], inOrder(`checkout sessions get ${id}`)],
   ];
   for (const [argv, next] of rows) {
-    const plain = await harness.run([...argv, "--json"]);
-    expect([argv, json(plain.stderr)["next"]]).toEqual([argv, next]);
+    const plain = String(json((await harness.run([...argv, "--json"])).stderr)["next"]);
+    expect([argv, plain]).toEqual([argv, typeof next === "string" ? next : expect.stringMatching(next)]);
     const npx = await harness.run(argv, { env: { npm_command: "exec" } });
-    const typed = next.replace(/(^|and |; )checkout /g, "$1npx checkout ");
+    const typed = plain.replace(/(^|and |; )checkout /g, "$1npx checkout ");
     expect([argv, npx.stderr.trimEnd().split("\n").at(-1)]).toEqual([argv, `  → ${typed}`]);
   }
 });
@@ -303,8 +302,8 @@ test("nested waits show one spinner", async () => {
   const world = { ...REAL, isInteractive: () => true, stderr, onStop: () => () => undefined };
   const printer = await createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });
   const context = { world, printer, version: "0.0.0", around: surroundingsOf(world, {}) };
-  await runWithSpinner(context, () => runWithSpinner(context, () => Promise.resolve()));
-  expect(String(stderr.read()).match(/Waiting for the service/g)).toHaveLength(1);
+  await runWithSpinner(context, () => runWithSpinner(context, () => Promise.resolve(), "spun"), "spun");
+  expect(String(stderr.read()).match(/spun/g)).toHaveLength(1);
 });
 
 test("a terminal of width 0 gets no spinner", async () => {
@@ -324,10 +323,10 @@ test("return-origins add says which origin payment pages link to, unless it is t
   await harness.start();
   const add = async (origin: string): Promise<string> =>
     (await harness.run(["return-origins", "add", origin])).stdout;
-  const first = "customers may be sent back to https://shop.example\n";
-  expect(await add("https://shop.example")).toBe(first);
-  expect(await add("http://localhost:3000")).toBe(
-    "customers may be sent back to http://localhost:3000; payment pages link to the first one, https://shop.example\n",
+  const first = await add("https://shop.example");
+  expect(first).toMatch(/ https:\/\/shop\.example\n$/);
+  expect(await add("http://localhost:3000")).toMatch(
+    inOrder(" http://localhost:3000; ", " https://shop.example\n"),
   );
   expect(await add("https://shop.example")).toBe(first);
 });
@@ -380,9 +379,8 @@ test("each kind of answer has its exit code, and transient ones are retried", as
   harness.setFault(() =>
     Promise.resolve({ ok: false, failure: "unreachable", message: "connect ECONNREFUSED" }),
   );
-  const unreachable = await harness.run(createOrder("o-gone", "--retries", "0"));
-  expect(unreachable.code).toBe(7);
-  expect(unreachable.stderr).toContain("nothing was created");
+  const unreachable = await harness.run(createOrder("o-gone", "--retries", "0", "--json"));
+  expect([unreachable.code, json(unreachable.stderr)]).toMatchObject([7, { error: { code: "unreachable" } }]);
 });
 
 test("settings come from flag, environment, state folder and default, in this order, and whoami shows the source", async () => {
@@ -403,7 +401,7 @@ test("settings come from flag, environment, state folder and default, in this or
   const env = { CHECKOUT_BASE_URL: "https://pay.example/v1/", CHECKOUT_RETRIES: "2" };
   expect(await whoami(["--retries", "1"], env)).toMatchObject({
     base_url: { value: "https://pay.example/v1", source: "CHECKOUT_BASE_URL" },
-    api_key: { value: null, source: "not set" },
+    api_key: { value: null },
     store_id: { value: null },
     retries: { value: 1, source: "--retries" },
   });
@@ -420,33 +418,29 @@ test("whoami reports a malformed key, and names the state folder if --dir names 
   const key = ready.api_key ?? "";
   expect(await warned([], key)).toBe("");
   expect(await warned([], "svc_live_1")).toBe("");
-  expect(await warned([], "hello")).toMatch(
-    /the API key of CHECKOUT_API_KEY does not have the form svc_test_/,
-  );
-  expect(await warned([], `${key.slice(0, -1)}${key.endsWith("a") ? "b" : "a"}`)).toMatch(
-    /has a wrong checksum/,
-  );
+  expect(await warned([], "hello")).toContain(KEY_FAULTS.not_a_key);
+  const mistyped = `${key.slice(0, -1)}${key.endsWith("a") ? "b" : "a"}`;
+  expect(await warned([], mistyped)).toContain(KEY_FAULTS.mistyped_key);
   const project = await warned(["--dir", harness.cwd], key);
-  expect(project).toContain(
-    `the state folder is ${join(harness.cwd, ".checkout")}: name this path with --dir`,
-  );
+  expect(project).toMatch(inOrder(join(harness.cwd, ".checkout"), "--dir"));
 });
 
 test("orders create prompts for missing values at a terminal", async () => {
   const harness = createHarness();
   await harness.start();
-  const asked = await harness.run(["orders", "create", "--currency", "JPY", "--json"], {
+  // The questions are recognised by their values: the length of an order_id, an example of an amount, a choice.
+  const asked = await harness.run(["orders", "create", "--currency", "EUR", "--json"], {
     typed: [
-      ["Order id", "order-77"],
-      ["Amount in minor units", "1200"],
-      ["Payment method", ""],
+      ["32", "order-77"],
+      ["1999", "1200"],
+      ["WeChat", ""],
     ],
   });
   expect(asked.code).toBe(0);
   expect(json(asked.stdout)).toMatchObject({
-    data: { order_id: "order-77", amount_minor: 1200, currency: "JPY" },
+    data: { order_id: "order-77", amount_minor: 1200, currency: "EUR" },
   });
-  expect(asked.stderr).toContain("Amount in minor units");
+  expect(asked.stderr).toMatch(inOrder("32", "1999"));
 });
 
 test("--dry-run shows the request with its key, and sends and stores nothing", async () => {
@@ -479,7 +473,7 @@ test("--open opens only the page of the created or found checkout", async () => 
   expect([refused.code, harness.opened.length]).toEqual([5, 2]);
   await harness.run(["sessions", "create", "--order-id", "o-3", "--price-id", "price_bento", "--open"]);
   const asked = await harness.run(["orders", "create", "--price-id", "price_bento", "--open"], {
-    typed: [["Order id", "o-4"]],
+    typed: [["? ", "o-4"]],
   });
   expect([asked.code, harness.opened.length, new Set(harness.opened).size]).toEqual([0, 4, 3]);
 });
@@ -491,7 +485,7 @@ test("--wait prints the checkout and its address before the wait ends", async ()
   for (const noun of ["orders", "sessions"]) {
     const create = [noun, "create", "--order-id", `${noun}-1`, "--price-id", "price_coffee", "--wait"];
     const { code, stdout, stderr } = await harness.run([...create, "--timeout", "1s"]);
-    const [, id = "", page = ""] = /^pay (\S+) at (\S+)\n✗/.exec(stderr) ?? [];
+    const [, id = "", page = ""] = / (\S{36}) .*(http:\S+)\n✗/.exec(stderr) ?? [];
     expect([noun, code, stdout, new URL(page).pathname]).toEqual([noun, 7, "", `/pay/${id}`]);
     const asJson = await harness.run([...create, "--timeout", "1s", "--json"]);
     expect(JSON.parse(asJson.stderr)).toMatchObject({ id });
@@ -526,9 +520,8 @@ test("if no browser opens, a warning names the address, and the order is created
     const result = await harness.run(argv);
     expect([result.code, result.stdout]).toEqual([0, expect.stringContaining("o-1") as string]);
     const [page = ""] = harness.opened;
-    const warning = `warning: no browser was opened (no browser\\u{1b}[2J); open ${page} by hand\n`;
-    const waits = argv.includes("--wait") ? `pay ${page.replace(/.*\//, "")} at ${page}\n` : "";
-    expect(result.stderr).toBe(warning + waits);
+    const waits = argv.includes("--wait") ? [` ${page.replace(/.*\//, "")} `, ` ${page}\n`] : [];
+    expect(result.stderr).toMatch(inOrder("(no browser\\u{1b}[2J)", ` ${page} `, "\n", ...waits, /$/));
   };
   await check(...createOrder("o-1~succeeded", "--open"));
   await check(...createOrder("o-1~succeeded", "--open", "--json"));
@@ -548,10 +541,10 @@ test("only http and https addresses reach the browser, in normalized form", asyn
   const other = ["file:///bin/sh", "javascript:alert(1)", "vscode://x", "C:\\x.exe", "--help", "/bin/sh", ""];
   for (const address of other) {
     answerWith(address);
-    const refused = await harness.run(createOrder("o-1", "--open", "--retries", "0"));
+    const refused = await harness.run(createOrder("o-1", "--open", "--retries", "0", "--json"));
     expect([address, refused.code]).toEqual([address, 7]);
-    expect(refused.stderr).toContain("not a checkout");
-    expect(await talkOf(address)).toContain("was not opened, because it is not an http: or https: address");
+    expect(json(refused.stderr)).toMatchObject({ error: { code: "outcome_unknown" } });
+    expect(await talkOf(address)).toMatch(inOrder(JSON.stringify(address), "http:", "https:"));
   }
   expect(harness.opened).toEqual([]);
 
@@ -589,9 +582,7 @@ test("an unknown outcome is reported until an answer settles it, and a repeated 
   const running = await harness.start();
   const answer = async (...argv: string[]) => {
     const { code, stdout, stderr } = await harness.run([...argv, "--json", "--retries", "0"]);
-    return { code, ...json(stdout || stderr) } as Record<string, unknown> & {
-      readonly error?: { readonly message: string };
-    };
+    return { code, ...json(stdout || stderr) } as Record<string, unknown>;
   };
   const lost = { ok: false, failure: "timeout", message: "no whole answer" } as const;
   const unreachable = { ok: false, failure: "unreachable", message: "connect ECONNREFUSED" } as const;
@@ -600,13 +591,13 @@ test("an unknown outcome is reported until an answer settles it, and a repeated 
   expect(await answer(...createOrder("o-1"))).toMatchObject({ code: 7, error: { code: "outcome_unknown" } });
   harness.setFault(() => Promise.resolve(unreachable));
   const doubted = await answer(...createOrder("o-1"));
-  expect(doubted.error?.message).toContain("may have created it");
+  expect(doubted).toMatchObject({ code: 7, error: { code: "outcome_unknown" } });
   harness.setFault((_request, pass) => pass());
   expect(await answer(...createOrder("o-1"))).toMatchObject({ code: 0, replayed: true });
 
   harness.setFault(() => Promise.resolve(unreachable));
   const nothing = await answer(...createOrder("o-1", "--new-attempt"));
-  expect(nothing.error?.message).toContain("nothing was created");
+  expect(nothing).toMatchObject({ code: 7, error: { code: "unreachable" } });
   harness.setFault((_request, pass) => pass());
   expect(await answer(...createOrder("o-1"))).toMatchObject({ code: 0, replayed: true });
 
@@ -664,19 +655,19 @@ test("a start avoids a taken default port, and names the program that has taken 
   harness.occupy(4242);
   const explicit = await harness.run(["sandbox", "start", "--port", "4242"]);
   expect(explicit.code).toBe(1);
-  expect(explicit.stderr).toContain("port 4242 is used by another-program (pid 4711)");
+  const taken = inOrder(" 4242 ", " another-program (pid 4711)");
+  expect(explicit.stderr).toMatch(taken);
   const folder = join(harness.cwd, ".checkout");
   expect(existsSync(folder)).toBe(false);
   const detached = await harness.run(["sandbox", "start", "--detach", "--port", "4242"]);
-  expect([detached.code, detached.stderr.includes("port 4242 is used by"), existsSync(folder)]).toEqual([
+  expect([detached.code, detached.stderr, existsSync(folder)]).toEqual([
     1,
-    true,
+    expect.stringMatching(taken),
     false,
   ]);
   expect((await harness.start()).ready.base_url).toBe("http://127.0.0.1:4243/v1");
-  const second = await harness.run(["sandbox", "start"]);
-  expect(second.code).toBe(1);
-  expect(second.stderr).toContain("already serves");
+  const second = await harness.run(["sandbox", "start", "--json"]);
+  expect([second.code, json(second.stderr)]).toMatchObject([1, { error: { code: "already_running" } }]);
 });
 
 test("an ephemeral sandbox leaves no files, and a restart creates a new store", async () => {
@@ -752,7 +743,7 @@ test("help has examples, variables and exit codes", async () => {
   const harness = createHarness();
   const top = await harness.run(["--help"]);
   expect(top.code).toBe(0);
-  expect(top.stdout).toContain("130  interrupted");
+  expect(top.stdout).toContain(`130  ${EXIT_MEANINGS[EXIT.interrupted]}`);
   const create = await harness.run(["orders", "create", "--help"]);
   expect(create.stdout).toContain("[CHECKOUT_BASE_URL]");
   expect(create.stdout).not.toContain("CHECKOUT_IDEMPOTENCY_KEY");
