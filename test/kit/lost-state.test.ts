@@ -18,13 +18,13 @@ test.for(LOSSES)("a sandbox of the kit closes when %s, and every later call says
   onTestFinished(() => sandbox.close());
   const receiver = await sandbox.store.receiver();
   lose(folder);
-  const why = /^the sandbox was closed: .*sandbox\.db was deleted or replaced while the sandbox was running/;
+  const why = join(folder, "sandbox.db");
   await eventually("the sandbox is closed", () => expect(() => sandbox.instanceId).toThrow(why));
   await expect(sandbox.store.orders.get("order-1")).rejects.toThrow(why);
   await expect(sandbox.reset()).rejects.toThrow(why);
   await expect(sandbox.fetch("/healthz")).rejects.toMatchObject({
     message: "fetch failed",
-    cause: { message: expect.stringMatching(why) as string },
+    cause: { message: expect.stringContaining(why) as string },
   });
   await expect(fetch(`${sandbox.origin}/healthz`)).rejects.toThrow("fetch failed");
   await eventually("nothing of it waits for the end of the program", () =>
