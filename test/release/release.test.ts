@@ -14,6 +14,7 @@ import { NODE_VERSION, PLATFORMS, releasedHere } from "../../bin/release/platfor
 import { packagesIn, sbomOf } from "../../bin/release/sbom.ts";
 import { requireTools, toolsToRelease } from "../../bin/release/tools.ts";
 import { GENERATED } from "../support/documents.ts";
+import { inOrder } from "../support/in-order.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
@@ -87,7 +88,7 @@ test("the manifests have the address and hash of every file, and the Homebrew fo
   expect([...manifestsOf({ ...RELEASE, files: DOWNLOADS.slice(0, 2) }).keys()]).toEqual([
     "homebrew/checkout.rb",
   ]);
-  expect(() => fill("{{ur linux-x64.xz}}", RELEASE)).toThrow(/a template names ur/);
+  expect(() => fill("{{ur linux-x64.xz}}", RELEASE)).toThrow(/\bur\b/);
 });
 
 test("the winget locale manifest matches its published schema", () => {
@@ -124,7 +125,7 @@ test("the checksums have the format of sha256sum, and the notes of a version are
   const notes = notesOf(read("CHANGELOG.md"), String(packageJson["version"]));
   expect(notes).toContain("checkout sandbox start");
   expect(notes).not.toContain("## ");
-  expect(() => notesOf("# Changelog\n", "9.9.9")).toThrow(/no section "## 9.9.9": write it first/);
+  expect(() => notesOf("# Changelog\n", "9.9.9")).toThrow('"## 9.9.9"');
 });
 
 test("the SBOM is a valid CycloneDX document that depends only on its contents and the commit", () => {
@@ -210,7 +211,7 @@ test("a release without the needed tools lists the missing tools and their packa
   process.env["PATH"] = mkdtempSync(join(process.env["TMPDIR"] ?? "/tmp", "no-tools-"));
   try {
     expect(() => requireTools(toolsToRelease("linux"))).toThrow(
-      /umoci, .* cannot be found; on Debian: apt-get install .*umoci/,
+      inOrder("umoci, ", ": apt-get install ", "umoci"),
     );
   } finally {
     process.env["PATH"] = path;
