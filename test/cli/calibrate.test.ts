@@ -352,3 +352,23 @@ test("a calibration sends nothing if its record cannot be written", async () => 
   expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining("ENOENT")]);
   expect(sent).toEqual([]);
 });
+
+test("a calibration sends nothing if its dialect cannot be written", async () => {
+  const { harness, sent } = await openService((answer) => answer);
+  const args = ["calibrate", ...AT_SANDBOX, "--yes", "--write-dialect", "missing/dialect.json"];
+  expect([(await harness.run(args)).code, sent]).toEqual([1, []]);
+});
+
+test("a 403 to every retrieve is no observation, and the codes that no answer showed are listed", async () => {
+  const { harness } = await openService((answer, { method }) =>
+    method === "GET"
+      ? withBody({ ...answer, status: 403 }, () => '{"error":{"code":"scope_missing"}}')
+      : answer,
+  );
+  const args = ["calibrate", ...AT_SANDBOX, "--yes", "--write-dialect", "dialect.json"];
+  const { code, stderr } = await harness.run(args);
+  expect([code, decisionsOf(harness, "not_observed").includes(9)]).toEqual([0, true]);
+  expect(JSON.parse(readFileSync(join(harness.cwd, "dialect.json"), "utf8"))).toEqual({});
+  for (const name of ["session_not_found", "order.created", "fields and headers of events"])
+    expect(stderr).toContain(name);
+});

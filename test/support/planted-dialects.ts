@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from "../../src/core/checkout/event-types.ts";
-import { PROVOKED_CODES } from "../../src/core/calibration/observed-dialect.ts";
+import { PROBES } from "../../src/core/calibration/probes.ts";
 import { ERROR_CODES, ERRORS } from "../../src/core/errors.ts";
 import { isRecord } from "../../src/core/json.ts";
 import { RENAMABLE_EVENT_FIELDS, SIGNATURE_FORMS, type Dialect } from "../../src/core/shape/dialect.ts";
@@ -26,6 +26,7 @@ const UNSEEN = {
   "create form that wins if both are sent": "",
 } as const;
 
+const PROVOKED_CODES = new Set(PROBES.flatMap(({ checks }) => checks.map(({ refusal }) => refusal)));
 const SEEN_TYPES: ReadonlySet<string> = new Set(["order.created", "order.pending", "order.succeeded"]);
 const STATED: ReadonlySet<number> = new Set([400, 401, 403, 409, 429]);
 const DROPPED = RENAMABLE_EVENT_FIELDS.filter((field) => field !== "type" && field !== "data");
@@ -36,7 +37,7 @@ function planted(part: Planted["part"], dialects: readonly Dialect[], isObservab
 
 const codes = (nameOf: (code: string) => string): readonly Planted[] =>
   ERROR_CODES.flatMap((code) =>
-    planted("error codes", [{ errors: { [code]: { code: nameOf(code) } } }], PROVOKED_CODES.includes(code)),
+    planted("error codes", [{ errors: { [code]: { code: nameOf(code) } } }], PROVOKED_CODES.has(code)),
   );
 const types = (nameOf: (type: string) => string): readonly Planted[] =>
   EVENT_TYPES.flatMap((type) =>

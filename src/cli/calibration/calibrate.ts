@@ -8,8 +8,7 @@ import {
   type Calibration,
 } from "../../core/calibration/calibration.ts";
 import { dialectText } from "../../core/calibration/dialect-section.ts";
-import { observedDialect, PROVOKED_CODES } from "../../core/calibration/observed-dialect.ts";
-import { ERROR_CODES } from "../../core/errors.ts";
+import { observedDialect } from "../../core/calibration/observed-dialect.ts";
 import { PROBES } from "../../core/calibration/probes.ts";
 import { toIso } from "../../core/clock.ts";
 import { hasTestKeyPrefix, redactKey } from "../../core/credential.ts";
@@ -97,7 +96,9 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   refusePlainHttp(target.baseUrl);
   requireTestKey(target);
   const runId = world.freshId().slice(-12);
+  const dialectPath = options.writeDialect && resolvePath(world, options.writeDialect);
   if (record === undefined) requireWritable(context, path, runId);
+  if (dialectPath !== undefined) requireWritable(context, dialectPath, runId);
   using stop = abortOnStop(world);
   await using payer =
     options.withPayer === true ? await openPaymentReceiver(context, options, runId) : undefined;
@@ -120,10 +121,12 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   const secrets = [target.apiKey, ...(payment?.secrets ?? [])];
   const assumptions = [...judgeCalibration({ name: runId, secrets }, finalResult, payment)];
   const calibration = { service: target.baseUrl, at: toIso(world.now()), assumptions };
-  if (options.writeDialect !== undefined) {
-    const dialectPath = resolvePath(world, options.writeDialect);
-    world.files.write(dialectPath, dialectText(observedDialect(finalResult.answers, payment)));
-    context.printer.info(`${printable(dialectPath)}: ${unobservedNamesText(payment !== undefined)}`);
+  if (dialectPath !== undefined) {
+    const { dialect, unobservedNames } = observedDialect(finalResult.answers, payment);
+    world.files.write(dialectPath, dialectText(dialect));
+    context.printer.info(
+      `${printable(dialectPath)}: the dialect has the sandbox's names for ${unobservedNames.join(", ")}`,
+    );
   }
   if (record !== undefined)
     return compare(context, { record, calibration, hasPayment: payment !== undefined });
@@ -135,19 +138,11 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   return finalResult.missReasons.size > 0 ? EXIT.unreachable : EXIT.done;
 }
 
-function unobservedNamesText(isPaid: boolean): string {
-  const codes = ERROR_CODES.filter((code) => !PROVOKED_CODES.includes(code));
-  const events = isPaid
-    ? "events of sessions and of other statuses"
-    : "events, their fields and headers (--with-payer)";
-  return `the dialect has the sandbox's names for ${[events, ...codes].join(", ")}`;
-}
-
 /** Writes a file of a record's maximum size before any request, so that no full disk loses the answers. */
 function requireWritable({ world }: Context, path: string, runId: string): void {
   const kind = world.files.stat(path)?.kind;
   if (kind !== undefined && kind !== "file")
-    throw refuseUsage(`${path} is not a regular file`, "name another file with --out; nothing was sent");
+    throw refuseUsage(`${path} is not a regular file`, "name another file; nothing was sent");
   // With the id of this run, the name differs from the names of the user's files.
   const trialPath = `${path}.${runId}`;
   world.files.createNew(trialPath, " ".repeat(MAX_RECORD_BYTES));

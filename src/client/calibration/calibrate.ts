@@ -40,6 +40,8 @@ export async function calibrate(
 ): Promise<CalibrationResult> {
   const answers = new Map<string, ProbeAnswer>();
   const missReasons = new Map<string, string>();
+  const refusedRetrieves = new Map<string, ProbeAnswer>();
+  let canRetrieve = false;
   const pace = createPace();
   for (const { name, buildRequest } of PROBES) {
     if (options.signal.aborted) break;
@@ -50,11 +52,15 @@ export async function calibrate(
     const stopResult = name === FIRST_PROBE ? findStopResult(sentProbe) : undefined;
     if (stopResult !== undefined) return stopResult;
     if (isLiveAnswer(answer)) return LIVE_RESULT;
-    // A 403 to a create proves nothing: the key may lack a scope.
+    const isRetrieve = request.method === "GET";
+    // A 403 to a create, or to every retrieve, proves nothing: the key may lack a scope.
     if (missReason !== undefined) missReasons.set(name, missReason);
-    else if (request.method !== "POST" || answer.status !== 403)
+    else if (answer.status !== 403) {
       answers.set(name, name === REPLAY_PROBE ? answer : removeReplayHeader(answer));
+      canRetrieve ||= isRetrieve;
+    } else if (isRetrieve) refusedRetrieves.set(name, answer);
   }
+  for (const [name, answer] of canRetrieve ? refusedRetrieves : []) answers.set(name, answer);
   return { end: "done", answers, missReasons };
 }
 

@@ -1,10 +1,16 @@
-import { ERRORS, type ErrorCode } from "../errors.ts";
-import { isRecord } from "../json.ts";
+import { EVENT_TYPES } from "../checkout/event-types.ts";
 import { STATUSES } from "../checkout/checkout.ts";
-import { RENAMABLE_EVENT_FIELDS, type Dialect, type SignatureForm } from "../shape/dialect.ts";
-import { isUuid } from "../text.ts";
-import { DEFAULT_HEADER_NAMES, headerValues } from "../webhook/signature.ts";
+import { ERROR_CODES, ERRORS, type ErrorCode } from "../errors.ts";
+import { isRecord } from "../json.ts";
 import { headerPairs } from "../network/headers.ts";
+import { plainSignatures, SIGNATURE_FORMS, type Dialect } from "../shape/dialect.ts";
+import { isUuid, snakeCase } from "../text.ts";
+import {
+  DEFAULT_HEADER_NAMES,
+  HEADER_KINDS,
+  SIGNATURES_PATTERN,
+  TIMESTAMP_PATTERN,
+} from "../webhook/signature.ts";
 import { eventOf, type PaymentEvidence, type ReceivedRequest } from "./payment.ts";
 import {
   AMOUNT_MINOR,
@@ -18,18 +24,30 @@ import {
   type ProbeAnswers,
 } from "./probes.ts";
 
-/** A name that no answer shows counts as equal to the sandbox's. */
-export function observedDialect(answers: ProbeAnswers, payment: PaymentEvidence | undefined): Dialect {
+/** The differences of a service; for the `unobservedNames`, which no answer showed, the dialect has the sandbox's. */
+export function observedDialect(answers: ProbeAnswers, payment: PaymentEvidence | undefined) {
+  const codes = observedCodes(answers);
+  const changedCodes = [...codes].filter(([, change]) => Object.keys(change).length > 0);
+  const { types, ...eventNames } = observedEvents(payment?.deliveries ?? []);
+  const changedTypes = [...types].filter(([ourType, theirType]) => theirType !== ourType);
   const status = answers.get("unknown-id")?.status;
   const bothFormsAnswer = answers.get(BOTH_FORMS_PROBE);
   const usesAmount = checkoutInAnswer(bothFormsAnswer)["amount_minor"] === AMOUNT_MINOR;
-  return removeEmptyFields({
-    errors: observedErrors(answers),
+  const dialect: Dialect = {
+    errors: Object.fromEntries(changedCodes),
     replay: observedReplay(answers),
     unknown_session: status === 400 || status === 403 ? status : undefined,
     both_forms: bothFormsAnswer?.status === 201 ? (usesAmount ? "amount" : "price_id") : undefined,
-    ...observedEvents(payment?.deliveries ?? []),
-  });
+    ...eventNames,
+    events: Object.fromEntries(changedTypes),
+  };
+  const unobservedNames = [
+    ...(types.size === 0 ? ["fields and headers of events"] : []),
+    ...EVENT_TYPES.filter((type) => !types.has(type)),
+    ...(answers.has(REPLAY_PROBE) ? [] : ["replays"]),
+    ...ERROR_CODES.filter((code) => !codes.has(code)),
+  ];
+  return { dialect: removeEmptyFields(dialect), unobservedNames };
 }
 
 function removeEmptyFields(dialect: Dialect): Dialect {
@@ -38,23 +56,20 @@ function removeEmptyFields(dialect: Dialect): Dialect {
   return Object.fromEntries(Object.entries(dialect).filter(([, value]) => !isEmpty(value)));
 }
 
-export const PROVOKED_CODES: readonly ErrorCode[] = PROBES.flatMap(({ checks }) =>
-  checks.flatMap(({ refusal }) => refusal ?? []),
-);
-
-function observedErrors(answers: ProbeAnswers): NonNullable<Dialect["errors"]> {
-  const codes = PROBES.flatMap(({ name, checks }) =>
-    checks.flatMap(({ refusal: ourCode }) => {
-      const answer = answers.get(name);
-      const code = answer === undefined ? undefined : codeOf(answer);
-      if (ourCode === undefined || answer === undefined || typeof code !== "string") return [];
-      const isOtherStatus = answer.status !== ERRORS[ourCode].status && ourCode !== "session_not_found";
-      const change = { ...(code !== ourCode && { code }), ...(isOtherStatus && { status: answer.status }) };
-      return Object.keys(change).length === 0 ? [] : [[ourCode, change] as const];
-    }),
-  );
-  // The first answer with a code counts.
-  return Object.fromEntries(codes.toReversed());
+/** The codes that an answer showed, each with its differences. The first answer with a code counts. */
+function observedCodes(answers: ProbeAnswers) {
+  const codes = new Map<ErrorCode, NonNullable<Dialect["errors"]>[string]>();
+  for (const { name, checks } of PROBES) {
+    const answer = answers.get(name);
+    const code = answer && codeOf(answer);
+    for (const { refusal: ourCode } of checks) {
+      if (ourCode === undefined || codes.has(ourCode) || typeof code !== "string") continue;
+      const isOtherStatus = answer?.status !== ERRORS[ourCode].status && ourCode !== "session_not_found";
+      const change = { ...(code !== ourCode && { code }), ...(isOtherStatus && { status: answer?.status }) };
+      codes.set(ourCode, change);
+    }
+  }
+  return codes;
 }
 
 function observedReplay(answers: ProbeAnswers): Dialect["replay"] {
@@ -70,82 +85,86 @@ function observedReplay(answers: ProbeAnswers): Dialect["replay"] {
   };
 }
 
-function observedEvents(deliveries: readonly ReceivedRequest[]): Dialect {
-  const events = deliveries.map(eventOf);
-  const [delivery] = deliveries;
-  const [event] = events;
-  if (delivery === undefined || event === undefined) return {};
-  const { eventId, ...headerFields } = observedHeaders(delivery);
-  const fields = observedFields(events, eventId);
-  const nameOf = (field: string): string => fields[field] ?? field;
-  const createdAt = event[nameOf("created_at")];
-  const types = events.flatMap((body) => {
-    const data = body[nameOf("data")];
-    const ourType = `order.${String(isRecord(data) ? data["status"] : "")}`;
-    const theirType = body[nameOf("type")];
-    return typeof theirType === "string" && theirType !== ourType ? [[ourType, theirType] as const] : [];
-  });
-  const isSeconds = typeof createdAt === "number" && createdAt < 1e11;
-  const times = typeof createdAt === "number" ? (isSeconds ? "seconds" : "milliseconds") : undefined;
-  return { ...headerFields, event_fields: fields, times, events: Object.fromEntries(types) };
-}
+type Form = (value: unknown) => boolean;
 
-const SIGNATURE_PATTERNS: Readonly<Record<SignatureForm, RegExp>> = {
-  hex: /^[\da-f]{64}(?:,[\da-f]{64})*$/,
-  "sha256=hex": /^sha256=[\da-f]{64}/,
-  "v1=hex": /^v1=[\da-f]{64}/,
-  "t=timestamp,v1=hex": /^t=\d+,v1=[\da-f]{64}/,
+const textForm =
+  (hasForm: (text: string) => boolean): Form =>
+  (value) =>
+    typeof value === "string" && hasForm(value);
+const isId = textForm(isUuid);
+
+const HEADER_FORMS: Readonly<Record<string, Form>> = {
+  event_id: isId,
+  timestamp: textForm((text) => TIMESTAMP_PATTERN.test(text)),
+  signature: textForm((text) => signatureFormOf(text) !== undefined),
 };
 
-function observedHeaders({ rawHeaders }: ReceivedRequest) {
-  const pairs = headerPairs(rawHeaders);
-  const formOf = (value: string): SignatureForm | undefined =>
-    Object.entries(SIGNATURE_PATTERNS).find(([, form]) => form.test(value))?.[0] as SignatureForm | undefined;
-  const nameOf = (ourName: string, hasForm: (value: string) => boolean): string | undefined =>
-    headerValues(rawHeaders, ourName).length > 0 ? undefined : pairs.find(([, value]) => hasForm(value))?.[0];
-  const ourNames = DEFAULT_HEADER_NAMES;
-  const headers = {
-    event_id: nameOf(ourNames.eventId, isUuid),
-    timestamp: nameOf(ourNames.timestamp, (value) => /^\d{10}$/.test(value)),
-    signature: nameOf(ourNames.signature, (value) => formOf(value) !== undefined),
-  };
-  const form = formOf(headerValues(rawHeaders, headers.signature ?? ourNames.signature)[0] ?? "");
-  const [eventId] = headerValues(rawHeaders, headers.event_id ?? ourNames.eventId);
-  return { headers, signature_form: form === "hex" ? undefined : form, eventId };
+/** The forms of event fields except `event_id`, strictest first. */
+const FIELD_FORMS: Readonly<Record<string, Form>> = {
+  data: isRecord,
+  created_at: (value) =>
+    typeof value === "number" ? value > 1e9 : typeof value === "string" && /^\d{4}-\d\d-\d\dT/.test(value),
+  store_id: isId,
+  sequence: Number.isSafeInteger,
+  previous_status: (value) => value === null || STATUSES.some((status) => status === value),
+  api_version: textForm((text) => /^\d+\.\d/.test(text)),
+  type: textForm(() => true),
+};
+
+/** The dialect of deliveries without `events`, and in `types` the service's type for each of the sandbox's. */
+function observedEvents(deliveries: readonly ReceivedRequest[]) {
+  const types = new Map<string, string>();
+  const [events, headerSets] = [deliveries.map(eventOf), deliveries.map(headersOf)];
+  const [event, sentHeaders] = [events[0], headerSets[0]];
+  if (event === undefined || sentHeaders === undefined) return { types };
+  const headers = findNames(headerSets, HEADER_FORMS, undefined);
+  const form = signatureFormOf(sentHeaders[headers["signature"] ?? "signature"] ?? "");
+  const idHeader = headers["event_id"] ?? "event_id";
+  const ids = new Set<unknown>(headerSets.flatMap(({ [idHeader]: id }) => id ?? []));
+  const isEventId: Form = (value) => isId(value) && (ids.size === 0 || ids.has(value));
+  const fields = findNames(events, { event_id: isEventId, ...FIELD_FORMS }, null);
+  const valueIn = (body: typeof event, field: string): unknown => body[fields[field] ?? field];
+  for (const body of events) {
+    const [data, theirType] = [valueIn(body, "data"), valueIn(body, "type")];
+    const status = isRecord(data) ? String(data["status"]) : "";
+    if (typeof theirType === "string") types.set(`order.${status}`, theirType);
+  }
+  const createdAt = valueIn(event, "created_at");
+  const times = typeof createdAt !== "number" ? undefined : createdAt < 1e11 ? "seconds" : "milliseconds";
+  const signatureForm = form === "hex" ? undefined : form;
+  return { types, event_fields: fields, times, headers, signature_form: signatureForm } as const;
 }
 
-function observedFields(
-  events: readonly ReturnType<typeof eventOf>[],
-  eventId: string | undefined,
-): Record<string, string | null> {
-  const ourNames = new Set<string>([...RENAMABLE_EVENT_FIELDS, "livemode"]);
-  const unknownNames = new Set(
-    events.flatMap((event) => Object.keys(event)).filter((name) => !ourNames.has(name)),
+/** The headers of a delivery; the sandbox's own headers under their names in a dialect. */
+function headersOf({ rawHeaders }: ReceivedRequest): Readonly<Record<string, string>> {
+  const ourNames = new Map(
+    HEADER_KINDS.map((kind) => [DEFAULT_HEADER_NAMES[kind].toLowerCase(), snakeCase(kind)]),
   );
-  const isStatus = (value: unknown): boolean => value === null || STATUSES.some((status) => status === value);
-  const isTime = (value: unknown): boolean =>
-    typeof value === "number" ? value > 1e9 : typeof value === "string" && /^\d{4}-\d\d-\d\dT/.test(value);
-  const forms: Readonly<Record<string, (value: unknown) => boolean>> = {
-    event_id: (value) => typeof value === "string" && isUuid(value),
-    data: isRecord,
-    created_at: isTime,
-    store_id: (value) => typeof value === "string" && isUuid(value),
-    sequence: Number.isSafeInteger,
-    previous_status: isStatus,
-    api_version: (value) => typeof value === "string" && /^\d+\.\d/.test(value),
-    type: (value) => typeof value === "string",
-  };
-  const missingFields = Object.entries(forms).filter(([field]) =>
-    events.every((event) => !Object.hasOwn(event, field)),
+  const pairs = headerPairs(rawHeaders).map(
+    ([name, value]) => [ourNames.get(name.toLowerCase()) ?? name, value] as const,
   );
-  const foundNames = missingFields.map(([field, hasForm]) => {
-    const name = [...unknownNames].find(
-      (otherName) =>
-        events.every((event) => hasForm(event[otherName])) &&
-        (field !== "event_id" || events[0]?.[otherName] === eventId),
-    );
-    if (name !== undefined) unknownNames.delete(name);
-    return [field, name ?? null] as const;
+  return Object.fromEntries(pairs);
+}
+
+function signatureFormOf(value: string) {
+  return SIGNATURE_FORMS.find((form) =>
+    SIGNATURES_PATTERN.test(plainSignatures({ signature_form: form }, value)),
+  );
+}
+
+/** The service's names in place of ours that all records lack, found by the forms of the values. */
+function findNames<NotFound>(
+  records: readonly Readonly<Record<string, unknown>>[],
+  forms: Readonly<Record<string, Form>>,
+  notFound: NotFound,
+): Readonly<Record<string, string | NotFound>> {
+  const allNames = new Set(records.flatMap((record) => Object.keys(record)));
+  const unknownNames = new Set([...allNames].filter((name) => !Object.hasOwn(forms, name)));
+  const missingForms = Object.entries(forms).filter(([ourName]) => !allNames.has(ourName));
+  const foundNames = missingForms.map(([ourName, hasForm]) => {
+    const name = [...unknownNames].find((other) => records.every((record) => hasForm(record[other])));
+    unknownNames.delete(name ?? "");
+    return [ourName, name ?? notFound] as const;
   });
   return Object.fromEntries(foundNames);
 }
