@@ -4,14 +4,14 @@ import { isLoopback } from "../core/loopback.ts";
 import { displayProxy } from "../core/network/proxy.ts";
 import { locateConfig } from "../host/config/find.ts";
 import { differencesText } from "../core/webhook/dialect-differences.ts";
-import { catchRefusal } from "./problem.ts";
 import { register, type Context, type Group } from "./command.ts";
 import { table } from "./table.ts";
 import { atNamedTarget, resolveTarget } from "./target/resolve.ts";
 import { noteTarget } from "./target/notes.ts";
 import { shortPath, stateFolderHint } from "../host/folder/state-folder.ts";
 import { callAt } from "./target/call.ts";
-import { findSandbox, findTarget } from "./target/control.ts";
+import { findSandbox } from "./target/control.ts";
+import { readDialect } from "./target/dialect.ts";
 import { TOKEN_VARIABLES, type ValueWithSource, type ServiceOptions } from "./target/surroundings.ts";
 import { targetOptions } from "./target/options.ts";
 import { output } from "./output/output.ts";
@@ -36,14 +36,6 @@ async function readTokenRights(context: Context): Promise<Record<string, ValueWi
     role_store_id: { value: storeId, source },
     role_expires_at: { value: toIsoOrNull(expiresAt), source },
   };
-}
-
-/** Undefined if the store has none, or if `baseUrl` is another service. */
-async function readDialect(context: Context, baseUrl: string): Promise<ValueWithSource<string> | undefined> {
-  const target = await findTarget(context);
-  if (target === undefined || new URL(baseUrl).origin !== target.origin) return undefined;
-  const { dialect } = await callAt(context, target, { name: "storeSummary", body: undefined });
-  return dialect && { value: differencesText(dialect), source: "the store, since it was created" };
 }
 
 async function runWhoami(context: Context): Promise<number> {
@@ -71,10 +63,9 @@ async function runWhoami(context: Context): Promise<number> {
     timeout_ms: timeoutMs,
     retries,
   };
-  // The settings are shown even if the dialect cannot be read.
-  const dialect =
-    baseUrl.value === null ? undefined : await catchRefusal(readDialect(context, baseUrl.value));
-  if (dialect?.ok === true && dialect.value !== undefined) fields["dialect"] = dialect.value;
+  const dialect = baseUrl.value === null ? undefined : await readDialect(context, baseUrl.value);
+  if (dialect !== undefined)
+    fields["dialect"] = { value: differencesText(dialect), source: "the store, since it was created" };
   if (isStoreToken(world.env[TOKEN_VARIABLES.control] ?? ""))
     Object.assign(fields, await readTokenRights(context));
   return printer.result(output("settings", fields), () =>

@@ -210,6 +210,28 @@ test("webhooks verify accepts an event as it was sent, in the dialect of its sto
   expect((await portal.get(path)).text).toContain(`--signature '${signature}'`);
 });
 
+test("commands name a replay and a refusal as in a sandbox without a dialect", async () => {
+  const { harness } = await openDialect(OTHER);
+  const create = ["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee", "--json"];
+  const [first, again] = [await harness.run(create), await harness.run(create)];
+  expect([first, again].map(({ stdout }) => JSON.parse(stdout) as unknown)).toMatchObject([
+    { replayed: false },
+    { replayed: true },
+  ]);
+  const rows = [
+    [[...create, "--new-attempt"], 5, { error: { code: "order_conflict" }, status: 409 }],
+    [
+      ["sessions", "get", "00000000-0000-4000-8000-000000000000", "--json"],
+      1,
+      { error: { code: "session_not_found" }, status: 403 },
+    ],
+  ] as const;
+  for (const [args, exit, problem] of rows) {
+    const { code, stderr } = await harness.run(args);
+    expect([code, JSON.parse(stderr)]).toMatchObject([exit, problem]);
+  }
+});
+
 const SAID = [
   "session_not_found → resource_missing",
   "Idempotent-Replayed → X-Replayed",

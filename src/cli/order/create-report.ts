@@ -50,7 +50,8 @@ export function unwrapCreate(context: Context, report: CreateReport): CreatedChe
       `note: the journal has another ${report.kind.noun} for this, ${printable(entry.checkoutId)}; the service, which may have been reset, answered with ${printable(id)}`,
     );
   }
-  const isReplayed = exchange.headers["idempotent-replayed"] === "true";
+  // A service with a dialect may mark replays otherwise, or not at all.
+  const isReplayed = exchange.headers["idempotent-replayed"] === "true" || entry.checkoutId === id;
   const { response, attemptCount } = exchange;
   return { response, key: entry.key, isReplayed, attempts: attemptCount };
 }

@@ -11,11 +11,13 @@ import { output, type Output, type ResultOf } from "../output/output.ts";
 export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>): Omit<Problem, "next"> {
   if (exchange.end === "interrupted") return interruptedProblem();
   const { status } = exchange;
-  const exitCode = exitCodeOfStatus(status);
   if (exchange.end === "refusal") {
     const { code, message } = exchange.error;
+    // A dialect may answer with another status than the sandbox.
+    const exitCode = exitCodeOfStatus(errorRow(code)?.status ?? status);
     return { exitCode, code, message, details: { status: exchange.status, request_id: exchange.requestId } };
   }
+  const exitCode = exitCodeOfStatus(status);
   const { code, attemptCount, retryAfterMs } = exchange;
   const message =
     code === "unreachable" ? `the service cannot be reached: ${exchange.message}` : exchange.message;

@@ -197,7 +197,9 @@ async function connectIn(context: Context): Promise<ServiceConnection> {
     lacksSandbox === undefined || contradiction !== undefined;
   const settings = await awaitSandbox(context, () => resolveTarget(context), isSettled);
   if (settings.sandbox !== undefined) noteVersion(context, settings.sandbox.version);
-  return { target: requireService(context, settings), settings };
+  const target = requireService(context, settings);
+  const readDialect = async () => (await import("./dialect.ts")).readDialect(context, target.baseUrl);
+  return { target: { ...target, readDialect }, settings };
 }
 
 /** Redacts the key of the service in all output, and warns if the key is sent over plain HTTP to another machine. */

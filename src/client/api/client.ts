@@ -22,7 +22,7 @@ export type ServiceTarget = {
   /** A stopped sandbox's instance is unknown (decision 96). */
   readonly instance?: string | null;
   readonly userAgent?: string;
-};
+} & Pick<ApiRequest, "readDialect">;
 
 export type ClientWorld = Pick<World, "send" | "sleep" | "random" | "now">;
 
@@ -130,16 +130,16 @@ function isProof(result: Exchange): boolean {
 }
 
 function addressOf(
-  { baseUrl, locate, proxy }: ServiceTarget,
+  { baseUrl, locate, proxy, readDialect }: ServiceTarget,
   path: string,
-): Pick<ApiRequest, "url" | "locate" | "proxy"> {
+): Pick<ApiRequest, "url" | "locate" | "proxy" | "readDialect"> {
   const url = `${baseUrl}${path}`;
-  if (locate === undefined) return { url, proxy };
+  if (locate === undefined) return { url, proxy, readDialect };
   const locateUrl = (): string | undefined => {
     const origin = locate();
     return origin && `${origin}${path}`;
   };
-  return { url, locate: locateUrl };
+  return { url, locate: locateUrl, readDialect };
 }
 
 function requestHeaders({ apiKey, userAgent }: ServiceTarget): Record<string, string> {

@@ -4,8 +4,10 @@ import {
   type CheckoutResponse,
   type ErrorResponse,
 } from "../../core/checkout/wire-shapes.ts";
+import { errorRow } from "../../core/errors.ts";
 import { parseJson } from "../../core/json.ts";
 import { COMMAND_AGENT, parseRetryAfter } from "../../core/network/headers.ts";
+import { codeIn, type Dialect } from "../../core/shape/dialect.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 import { MAX_RETRY_AFTER_MS, retryDelayMs, type RetryPolicy } from "./retry.ts";
 
@@ -13,6 +15,8 @@ export type ApiRequest = Pick<OutboundRequest, "method" | "url" | "headers" | "p
   readonly body?: string;
   /** Returns undefined while no server may receive the request. Default: always returns `url`. */
   readonly locate?: () => string | undefined;
+  /** The dialect of a sandbox's store, called after a refusal that is not the sandbox's own. Default: no dialect. */
+  readonly readDialect?: (() => Promise<Dialect | undefined>) | undefined;
 };
 
 type FinalResult =
@@ -65,6 +69,8 @@ export async function sendWithRetries(
     const verdict = classifyResult(result, world.now());
     isUncertain ||= verdict.end === "again" && verdict.isUncertain;
     const headers = result.ok ? result.headers : {};
+    if (verdict.end === "refusal")
+      return { ...(await inOwnNames(verdict, request)), attemptCount, isUncertain, headers };
     if (verdict.end === "interrupted") return { ...verdict, attemptCount, isUncertain: true, headers };
     if (verdict.end !== "again") return { ...verdict, attemptCount, isUncertain, headers };
 
@@ -80,7 +86,7 @@ export async function sendWithRetries(
 
 async function attemptOnce(
   { send }: Pick<World, "send">,
-  { locate, ...request }: ApiRequest,
+  { locate, readDialect: _readDialect, ...request }: ApiRequest,
   { policy: { timeoutMs }, signal, observer }: ExchangeOptions,
 ): Promise<OutboundResult> {
   const url = locate === undefined ? request.url : locate();
@@ -89,6 +95,17 @@ async function attemptOnce(
   // Lets the service distinguish requests of this program's commands from requests of the merchant's client.
   const headers = { "User-Agent": COMMAND_AGENT, ...request.headers };
   return send({ ...request, url, headers, timeoutMs, maxResponseBytes: MAX_RESPONSE_BYTES, signal });
+}
+
+type FinalRefusal = Extract<FinalResult, { end: "refusal" }>;
+
+/** A refusal with the sandbox's own code, if its store has a dialect. */
+async function inOwnNames(refusal: FinalRefusal, { readDialect }: ApiRequest): Promise<FinalRefusal> {
+  const { status, error } = refusal;
+  if (errorRow(error.code)?.status === status) return refusal;
+  const dialect = await readDialect?.();
+  if (dialect === undefined) return refusal;
+  return { ...refusal, error: { ...error, code: codeIn(dialect, { ...error, status }) } };
 }
 
 const NO_SANDBOX = { ok: false, failure: "unreachable", message: "the sandbox is not running" } as const;

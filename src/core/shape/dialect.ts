@@ -1,16 +1,11 @@
-// A dialect is applied when an answer or a delivery is sent, and reversed when a webhook arrives.
+// A dialect is applied when an answer or a delivery is sent, and reversed when a webhook or a refusal is read.
+import { ERROR_CODES, ERRORS, type ErrorCode } from "../errors.ts";
 import { isRecord, parseJson } from "../json.ts";
 import type { Dialect } from "./dialect-file.ts";
 
 export type { Dialect } from "./dialect-file.ts";
 
-export type SignatureForm = NonNullable<Dialect["signature_form"]>;
-export const SIGNATURE_FORMS = [
-  "hex",
-  "sha256=hex",
-  "v1=hex",
-  "t=timestamp,v1=hex",
-] as const satisfies readonly SignatureForm[];
+export const SIGNATURE_FORMS = ["hex", "sha256=hex", "v1=hex", "t=timestamp,v1=hex"] as const;
 
 export const RENAMABLE_EVENT_FIELDS = [
   "event_id",
@@ -23,13 +18,21 @@ export const RENAMABLE_EVENT_FIELDS = [
   "data",
 ] as const;
 
-export function refusalIn(
-  dialect: Dialect,
-  { code, status }: { readonly code: string; readonly status: number },
-): { readonly code: string; readonly status: number } {
+type SentRefusal = { readonly code: string; readonly status: number };
+
+export function refusalIn(dialect: Dialect, { code, status }: SentRefusal): SentRefusal {
   const errorNames = dialect.errors?.[code];
   const sessionStatus = code === "session_not_found" ? dialect.unknown_session : undefined;
   return { code: errorNames?.code ?? code, status: sessionStatus ?? errorNames?.status ?? status };
+}
+
+/** The sandbox's code of a refusal as the service writes it: the first one that fits, otherwise the same code. */
+export function codeIn(dialect: Dialect, sent: SentRefusal): string {
+  const isSent = (ourCode: ErrorCode): boolean => {
+    const { code, status } = refusalIn(dialect, { code: ourCode, status: ERRORS[ourCode].status });
+    return code === sent.code && status === sent.status;
+  };
+  return ERROR_CODES.find(isSent) ?? sent.code;
 }
 
 /** Keeps only the form of a create that counts; undefined if both are refused, or if the body is no object. */
