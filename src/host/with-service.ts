@@ -5,7 +5,7 @@ import { snapshotsInMemory } from "../sandbox/snapshot/storage.ts";
 import { describeProcess } from "./description.ts";
 import type { HostFailure } from "./failure.ts";
 import * as state from "./folder/state-folder.ts";
-import { readStartDialect } from "./config/dialect-file.ts";
+import { readDialectFile } from "./config/dialect-file.ts";
 import { snapshotsIn } from "./folder/snapshots.ts";
 import type { Host, SandboxSource, ServedSandbox } from "./hosting.ts";
 import type { PortlessService } from "./listen.ts";
@@ -35,7 +35,8 @@ export async function withService<Value>(
   const credentials =
     heldFolder === undefined ? accept(undefined) : state.readCredentials(world, heldFolder.path);
   if (!credentials.ok) return credentials;
-  const dialect = await readStartDialect(world, options);
+  const { like } = options;
+  const dialect = like === undefined ? accept(options.dialect) : await readDialectFile(world, like);
   if (!dialect.ok) return dialect;
   const openedState = openState(context, { heldFolder, secrets }, credentials.value);
   if (!openedState.ok) return openedState;

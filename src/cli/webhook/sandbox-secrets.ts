@@ -1,4 +1,3 @@
-import type { Dialect } from "../../core/shape/dialect.ts";
 import type { Context } from "../command.ts";
 import { callAt } from "../target/call.ts";
 import { findTarget } from "../target/control.ts";
@@ -8,7 +7,6 @@ export type OwnerSecrets = {
   readonly endpointId: string | null;
   readonly inForce: readonly string[];
   readonly retired: readonly string[];
-  readonly dialect?: Dialect | undefined;
 };
 
 /** The printer redacts all of the secrets. Undefined without a sandbox. */
@@ -16,7 +14,6 @@ export async function readSandboxSecrets(context: Context): Promise<readonly Own
   const target = await findTarget(context);
   if (target === undefined) return undefined;
   const { signingSecret, name } = await callAt(context, target, { name: "storeAccess", body: undefined });
-  const { dialect } = await callAt(context, target, { name: "storeSummary", body: undefined });
   const ownerSecrets: OwnerSecrets[] = [];
   const endpointList = await callAt(context, target, { name: "listEndpoints", body: undefined });
   for (const { id, url } of endpointList.endpoints) {
@@ -28,7 +25,6 @@ export async function readSandboxSecrets(context: Context): Promise<readonly Own
     endpointId: null,
     inForce: [signingSecret],
     retired: [],
-    dialect,
   });
   for (const { inForce, retired } of ownerSecrets)
     for (const secret of [...inForce, ...retired]) context.printer.hide(secret);

@@ -20,6 +20,7 @@ import { causeLine } from "./report.ts";
 import { readInput } from "../input.ts";
 import { catchRefusal, EXIT, unwrap } from "../problem.ts";
 import { readDialectFile } from "../../host/config/dialect-file.ts";
+import { readDialect } from "../target/dialect.ts";
 import { compareWithNamedEvent } from "./named-event.ts";
 import type { OwnerSecrets } from "./sandbox-secrets.ts";
 import {
@@ -121,10 +122,10 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
   const { sources, knownSources } = await collectSecrets(context, options);
   const { dialect: file } = options;
   const [firstSource] = sources;
+  const isOfStore = firstSource && sourceWithOwner(firstSource, knownSources).owner !== undefined;
+  const storeDialect = isOfStore === true ? await readDialect(context) : undefined;
   const sourceDialect =
-    file === undefined
-      ? firstSource && sourceWithOwner(firstSource, knownSources).dialect
-      : unwrap(await readDialectFile(context.world, file));
+    file === undefined ? storeDialect : unwrap(await readDialectFile(context.world, file));
   const dialect =
     options.headerNames === undefined ? sourceDialect : { ...sourceDialect, ...options.headerNames };
   const headerNames = headerNamesIn(dialect);

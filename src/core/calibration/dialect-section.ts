@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { EVENT_TYPES } from "../checkout/event-types.ts";
 import { RENAMABLE_EVENT_FIELDS, SIGNATURE_FORMS, type Dialect } from "../shape/dialect.ts";
-import { ERROR_CODES, ERRORS } from "../errors.ts";
+import { ERROR_CODES, errorRow } from "../errors.ts";
 import { FAULT_HEADER } from "../fault/fault.ts";
 import { isRecord, parseJson } from "../json.ts";
 import { lazyValue } from "../lazy.ts";
@@ -41,20 +41,17 @@ export const dialectSchema = lazyValue(() => {
     z.regex(HEADER_NAME_PATTERN, "must be the name of a header"),
     z.refine((name) => !isReserved(name), "must not be a header that HTTP or the service uses itself"),
   );
-  const codeSchema = (statuses: readonly number[], message: string) =>
+  const codeSchema = (statuses: readonly number[], message = `must be one of ${statuses.join(", ")}`) =>
     z.strictObject({ code: z.optional(word), status: z.optional(z.literal([...statuses], message)) });
-  const otherCode = codeSchema(UNSTATED_STATUSES, `must be one of ${UNSTATED_STATUSES.join(", ")}`);
-  const sessionCode = codeSchema(SESSION_STATUSES, `must be one of ${SESSION_STATUSES.join(", ")}`);
-  const statedCodeSchemas = new Map(
+  const [otherCode, sessionCode] = [codeSchema(UNSTATED_STATUSES), codeSchema(SESSION_STATUSES)];
+  const statedCodes = new Map(
     STATED_STATUSES.map((status) => [
       status,
       codeSchema([status], `must be ${status}, which the interface states`),
     ]),
   );
   const errors = recordSchema(ERROR_CODES, (code) =>
-    code === "session_not_found"
-      ? sessionCode
-      : (statedCodeSchemas.get(ERRORS[code as keyof typeof ERRORS].status) ?? otherCode),
+    code === "session_not_found" ? sessionCode : (statedCodes.get(errorRow(code)?.status ?? 0) ?? otherCode),
   );
 
   const schema = z
@@ -86,7 +83,7 @@ export const dialectSchema = lazyValue(() => {
       }),
     );
   nameSchemas({ Dialect: schema, DialectCode: otherCode });
-  for (const [status, code] of statedCodeSchemas) nameSchemas({ [`DialectCode${status}`]: code });
+  for (const [status, code] of statedCodes) nameSchemas({ [`DialectCode${status}`]: code });
   return schema;
 });
 

@@ -120,7 +120,7 @@ const SETTINGS = {
       default: "the sandbox's own",
     },
     scope: "service",
-    effect: "host/config/dialect-file.ts",
+    effect: "host/with-service.ts",
   },
   allowHosts: {
     kind: { kind: "hosts" },

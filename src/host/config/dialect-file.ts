@@ -1,5 +1,5 @@
 import type { Dialect } from "../../core/shape/dialect.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import type { Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { usageFailure, type HostFailure } from "../failure.ts";
@@ -17,10 +17,3 @@ export async function readDialectFile(
 }
 
 const FIX_HINT = "name a file that checkout calibrate --write-dialect wrote, or correct it";
-
-export async function readStartDialect(
-  world: Pick<World, "cwd" | "files">,
-  { like, dialect }: { readonly like?: string | undefined; readonly dialect?: Dialect | undefined },
-): Promise<Outcome<Dialect | undefined, HostFailure>> {
-  return like === undefined ? accept(dialect) : readDialectFile(world, like);
-}
