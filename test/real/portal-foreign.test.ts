@@ -10,6 +10,7 @@ import { part, SEED } from "../support/campaign.ts";
 import { signInAdministrator } from "../support/portal-browser.ts";
 import { wirePath } from "../support/portal-sign-in.ts";
 import { runHere, startSandboxHere } from "../support/program.ts";
+import { refusalText } from "../support/refusal-texts.ts";
 import { OTHER_HOST, sharedBrowser } from "../support/shop.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -146,6 +147,12 @@ async function openSite() {
   };
 }
 
+/** Patterns of the refusals of a foreign host name, as text and as a page. */
+const REFUSALS = [
+  "host_not_allowed",
+  refusalText("portal_elsewhere").source,
+  refusalText("portal_wrong_host").source,
+];
 const ATTACKER = join(import.meta.dirname, "../support/foreign-page.js");
 
 /**
@@ -154,7 +161,7 @@ const ATTACKER = join(import.meta.dirname, "../support/foreign-page.js");
  */
 async function attack(page: Page, attempts: readonly Attempt[]): Promise<unknown> {
   await page.addScriptTag({ path: ATTACKER });
-  return page.evaluate(`attack(${JSON.stringify(attempts)})`);
+  return page.evaluate(`attack(${JSON.stringify(attempts)}, ${JSON.stringify(REFUSALS)})`);
 }
 
 /** Starts another user's server on this machine; one of its pages has no origin. */

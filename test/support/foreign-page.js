@@ -6,9 +6,9 @@ const ATTEMPT_TIMEOUT_MS = 30_000;
 
 /**
  * Sends each attempt in several ways. Returns the answers that the page could read or load, and attempts that did not
- * end; after such an attempt none is started.
+ * end; after such an attempt none is started. `refusals`: patterns of the refusals that it may read.
  */
-async function attack(attempts) {
+async function attack(attempts, refusals) {
   const found = [];
   const note = (how, url, what) => found.push(`${how} ${url}: ${what.slice(0, 80)}`);
   const left = [...attempts];
@@ -18,7 +18,7 @@ async function attack(attempts) {
     isGivenUp = true;
   };
   // If the page's own host name is refused, the page can read that refusal.
-  const isTold = (text) => text !== "" && !/host_not_allowed|the portal is at http/.test(text);
+  const isTold = (text) => text !== "" && !refusals.some((pattern) => new RegExp(pattern).test(text));
 
   const fetched = async ({ url, body }, method, mode) => {
     const sent = method === "GET" ? {} : { body, headers: { "Content-Type": FORM } };
