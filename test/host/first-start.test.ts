@@ -9,7 +9,7 @@ import type { Files } from "../../src/world.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { REAL } from "../support/real.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 
 const START = ["sandbox", "start", "--json", "--port", "0"];
 
@@ -135,9 +135,9 @@ test("a database without the store that credentials.json names is refused, and n
       expect(json(stderr)).toMatchObject({
         error: {
           code: "state_file_missing",
-          message: expect.stringMatching(valuesIn("sandbox.db", "0001", "credentials.json")),
+          message: expect.stringMatching(inOrder("sandbox.db", "0001", "credentials.json")),
         },
-        next: expect.stringMatching(valuesIn("sandbox.db", "sandbox.db-wal")),
+        next: expect.stringMatching(inOrder("sandbox.db", "sandbox.db-wal")),
       });
       expect(filesOf(harness)).toEqual(before);
     }

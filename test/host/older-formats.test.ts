@@ -15,7 +15,7 @@ import { REQUESTS_FILE } from "../../src/store/request/request-file.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { olderFiles, writeAsEarlier, type OlderFile } from "../support/older-formats.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 
 const START = ["sandbox", "start", "--json", "--port", "0"];
 const CREATE = ["orders", "create", "--order-id", "o-1", "--price-id", "price_coffee"];
@@ -85,9 +85,9 @@ test("every command that opens the state refuses a folder of an unreleased schem
       expect(json(stderr)).toMatchObject({
         error: {
           code: "database_development_version",
-          message: expect.stringMatching(valuesIn(join(folder, "sandbox.db"), file.format, 30)),
+          message: expect.stringMatching(inOrder(join(folder, "sandbox.db"), file.format, 30)),
         },
-        next: expect.stringMatching(valuesIn(SANDBOX_FILE.filesToMoveAway, "--dir")),
+        next: expect.stringMatching(inOrder(SANDBOX_FILE.filesToMoveAway, "--dir")),
       });
       expect(filesIn(folder)).toEqual(before);
     }
@@ -97,7 +97,7 @@ test("every command that opens the state refuses a folder of an unreleased schem
       1,
       {
         status: "problem",
-        found: expect.stringMatching(valuesIn(join(folder, "sandbox.db"), file.format, 30)),
+        found: expect.stringMatching(inOrder(join(folder, "sandbox.db"), file.format, 30)),
       },
     ]);
     expect(filesIn(folder)).toEqual(before);
@@ -135,7 +135,7 @@ test("a request log of an older schema version is reported and stays unchanged, 
     const sandbox = await harness.start(["--port", "0"]);
     expect((await harness.run(CREATE.map((word) => (word === "o-1" ? "o-2" : word)))).code).toBe(0);
     harness.clock.advance(1000);
-    const refused = valuesIn(path, file.format, 30);
+    const refused = inOrder(path, file.format, 30);
     const listed = await harness.run(["requests", "list", "--json"]);
     expect(listed.stderr).toMatch(refused);
     const doctor = await harness.run(["doctor", "--json"]);
@@ -143,7 +143,7 @@ test("a request log of an older schema version is reported and stays unchanged, 
     expect(checks.find(({ check }) => check === "requests.db")).toMatchObject({
       status: "problem",
       found: expect.stringMatching(refused),
-      next: expect.stringMatching(valuesIn(REQUESTS_FILE.filesToMoveAway, "--dir")),
+      next: expect.stringMatching(inOrder(REQUESTS_FILE.filesToMoveAway, "--dir")),
     });
     await sandbox.stop();
     const reset = await harness.run(["sandbox", "reset", "--yes"]);
@@ -166,7 +166,7 @@ test("a snapshot of an older schema version is not restored, and is listed with 
   for (const { format, content } of olderOf(/snapshot/)) {
     writeFileSync(path, content, { mode: 0o600 });
     copyFileSync(path, elsewhere);
-    const why = valuesIn(format, 30);
+    const why = inOrder(format, 30);
     for (const runs of [false, true]) {
       const served = runs ? await harness.start(["--port", "0"]) : undefined;
       const rows = rowsOf(sandbox);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Service, World } from "../../src/world.ts";
 import { createHarness, type CommandOptions } from "../support/harness.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 
 const HEALTH = {
   method: "GET",
@@ -79,7 +79,7 @@ test("only a start in a subfolder says that it uses the state folder of a parent
     const running = await harness.launch(["sandbox", "start", ...args], options);
     return (await running.stop()).stderr;
   };
-  const NOTE = valuesIn(join(harness.cwd, ".checkout"), "--dir .checkout");
+  const NOTE = inOrder(join(harness.cwd, ".checkout"), "--dir .checkout");
   expect(await said([], {})).not.toMatch(NOTE);
   for (const args of [[], ["--reuse"], ["--detach"]]) expect(await said(args, { cwd })).toMatch(NOTE);
   await harness.run(["sandbox", "stop"]);

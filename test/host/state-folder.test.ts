@@ -20,7 +20,7 @@ import { REAL } from "../support/real.ts";
 import type { PathFacts, Service } from "../../src/world.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 import { movedLogWarning } from "../../src/host/failure.ts";
 import { START_SANDBOX } from "../../src/cli/problem.ts";
 
@@ -304,7 +304,7 @@ test.each([
       const before = readFileSync(path);
       const { code, stdout, stderr } = await harness.run(args);
       expect([file, code, stdout]).toEqual([file, 1, ""]);
-      const message = expect.stringMatching(valuesIn(path, version)) as string;
+      const message = expect.stringMatching(inOrder(path, version)) as string;
       expect(json(stderr)).toMatchObject({ error: { code: `${kind}_${reason}`, message } });
       expect(readFileSync(path).equals(before)).toBe(true);
     }

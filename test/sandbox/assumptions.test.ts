@@ -7,7 +7,7 @@ import type { FullAnswer } from "../support/harness.ts";
 import { installClient, rightClient } from "../support/shop-clients.ts";
 import { createHarness, type ApiCall, type Harness } from "../support/harness.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 import { english, type Words } from "../../src/core/language.ts";
 
 const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
@@ -312,11 +312,11 @@ test("checkout assumptions shows each choice, its setting and the first request 
   const blockOf = (decision: number): string =>
     blocks.find((block) => Number(block.slice(1, 4)) === decision) ?? "";
   for (const { decision, title, chosen, setting } of ASSUMPTIONS)
-    expect(blockOf(decision)).toMatch(valuesIn(english(title), english(chosen), setting ?? ""));
+    expect(blockOf(decision)).toMatch(inOrder(english(title), english(chosen), setting ?? ""));
   const [, , usedLine = ""] = blockOf(7).split("\n");
   expect([blockOf(7)[0], usedLine]).toEqual([
     "✓",
-    expect.stringMatching(valuesIn("2026-01-15T12:00:00.000Z", english(shownBy(7)), requestId)),
+    expect.stringMatching(inOrder("2026-01-15T12:00:00.000Z", english(shownBy(7)), requestId)),
   ]);
   expect(blockOf(8)).toMatch(/^ /);
   const only = await harness.run(["assumptions", "--used"]);

@@ -13,7 +13,7 @@ import type { HttpResponse, Service, World } from "../../src/world.ts";
 import { describedBy, type ControlDocument } from "../support/described.ts";
 import { createHarness, type ApiCall, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { insertion } from "../support/rows.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 import { refusalMessage } from "../support/refusal-texts.ts";
 import { PARTS } from "../../src/core/refusals/parts.ts";
 
@@ -520,7 +520,7 @@ test("a return origin that is added again keeps its path unless another path is 
     ["list", [`${shop}/thanks\n${local}\n`]],
   ] as const;
   for (const [words, values] of steps)
-    expect([words, await run(words)]).toEqual([words, expect.stringMatching(valuesIn(...values))]);
+    expect([words, await run(words)]).toEqual([words, expect.stringMatching(inOrder(...values))]);
   const shown = JSON.parse(await run("list --json")) as object;
   expect(shown).toMatchObject({ return_origins: [{ origin: shop, path: "/thanks" }, local] });
   const summary = JSON.parse((await harness.run(["stores", "show", "--json"])).stdout) as object;

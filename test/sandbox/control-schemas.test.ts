@@ -15,7 +15,7 @@ import { SEED, size } from "../support/campaign.ts";
 import { edgesOf, placesIn, valuesOf, withValueAt, type Schema } from "../support/from-schema.ts";
 import { createHarness, EPHEMERAL, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { refusalText } from "../support/refusal-texts.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 import { lineFault, storeNameFault } from "../../src/core/config/store-name.ts";
 
 type Described = {
@@ -68,9 +68,9 @@ const NOT_FOR_ITS_FORM: Partial<Record<OperationName, readonly RegExp[]>> = {
 };
 /** Refusals of texts beyond the Basic Multilingual Plane that no pattern states (decision 113). */
 const FOR_RARE_CHARACTERS = [
-  ...["Ｔea", "Tεa", "Роса"].map((name) => valuesIn(storeNameFault(name)?.[0] ?? "")),
+  ...["Ｔea", "Tεa", "Роса"].map((name) => inOrder(storeNameFault(name)?.[0] ?? "")),
   // A text with an invisible character, of any length.
-  valuesIn(...(lineFault("\u200b", 1, 64)?.[0] ?? "").split(/\d+/)),
+  inOrder(...(lineFault("\u200b", 1, 64)?.[0] ?? "").split(/\d+/)),
 ];
 /** A key of the right form; the schema does not state its checksum. */
 const KEY_IN_REQUEST = /"svc_test_\w+"/;

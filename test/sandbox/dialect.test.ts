@@ -9,7 +9,7 @@ import type { OutboundRequest } from "../../src/world.ts";
 import { createHarness, type FullAnswer } from "../support/harness.ts";
 import { signedIn } from "../support/portal.ts";
 import { startListening } from "../support/listening.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 
 const OTHER: Dialect = {
   errors: {
@@ -304,7 +304,7 @@ const REFUSED: readonly (readonly [dialect: unknown, said: readonly string[]])[]
 
 test.each(REFUSED)("the dialect %j is refused, and the refusal names the field", (dialect, said) => {
   const told = { fact: said.length === 0 ? "no_dialect" : "dialect_field" };
-  const message = expect.stringMatching(valuesIn(...said)) as string;
+  const message = expect.stringMatching(inOrder(...said)) as string;
   expect(parseDialect(JSON.stringify(dialect))).toMatchObject({ ok: false, refusal: { message, told } });
 });
 

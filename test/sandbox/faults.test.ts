@@ -7,7 +7,7 @@ import { matchesPattern } from "../../src/core/fault/fault.ts";
 import { FAULT_PROFILES } from "../../src/core/fault/actions.ts";
 import { createHarness, EPHEMERAL, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 import { refusalMessage } from "../support/refusal-texts.ts";
 import { faultReason } from "../../src/core/fault/fault.ts";
 import { storageFailure } from "../../src/store/connection/storage-failure.ts";
@@ -270,7 +270,7 @@ test("the counts of faults survive a restart, and sandbox start and sandbox stat
   expect(await site.ask("sandbox status")).toMatchObject({ active_faults: 1 });
   await site.sandbox.stop();
   const again = await site.harness.start();
-  expect((await site.type("sandbox start --reuse")).stdout).toMatch(valuesIn(1, "checkout faults list"));
+  expect((await site.type("sandbox start --reuse")).stdout).toMatch(inOrder(1, "checkout faults list"));
   expect(await hitsOf(again, 3)).toBe("xx.");
   expect((await site.type("sandbox status")).stdout).not.toContain("Faults");
   expect((await site.type("sandbox start --reuse")).stdout).not.toContain("Faults");

@@ -4,7 +4,7 @@ import { CheckoutError, startSandbox } from "../../src/testing/testing.ts";
 import { EVIDENCE_TABLES } from "../../src/store/snapshot/rows.ts";
 import { changedSnapshot } from "../support/changed-snapshot.ts";
 import { controlOf, richSnapshot } from "../support/rich-snapshot.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 
 /** Tables whose rows are not restored. */
 const NOT_RESTORED = new Set([
@@ -31,16 +31,16 @@ async function richBytes(): Promise<Uint8Array> {
 type Column = { readonly table: string; readonly column: string };
 /** Changes of a valid snapshot, each with its refusal. */
 const CASES: readonly (readonly [sql: string, said: RegExp])[] = [
-  ["UPDATE checkouts SET expires_at = 8640000000000001", valuesIn("checkouts", "expires_at")],
-  ["UPDATE deliveries SET next_at = -99999999999999999", valuesIn("deliveries", "next_at")],
-  ["UPDATE stores SET clock_offset = 8000000000000000", valuesIn("stores", 9999)],
-  ["UPDATE stores SET clock_frozen_at = 8000000000000000", valuesIn("stores", "clock_frozen_at")],
-  ["UPDATE deliveries SET tries = 9007199254740993", valuesIn("deliveries", "tries")],
-  ["UPDATE faults SET id = 'x' || char(13) || substr(id, 3)", valuesIn("faults", "id")],
-  ["UPDATE idempotency_keys SET request_id = upper(request_id)", valuesIn("idempotency_keys", "request_id")],
-  ["UPDATE signing_secrets SET retired_at = 1", valuesIn("signing_secrets")],
+  ["UPDATE checkouts SET expires_at = 8640000000000001", inOrder("checkouts", "expires_at")],
+  ["UPDATE deliveries SET next_at = -99999999999999999", inOrder("deliveries", "next_at")],
+  ["UPDATE stores SET clock_offset = 8000000000000000", inOrder("stores", 9999)],
+  ["UPDATE stores SET clock_frozen_at = 8000000000000000", inOrder("stores", "clock_frozen_at")],
+  ["UPDATE deliveries SET tries = 9007199254740993", inOrder("deliveries", "tries")],
+  ["UPDATE faults SET id = 'x' || char(13) || substr(id, 3)", inOrder("faults", "id")],
+  ["UPDATE idempotency_keys SET request_id = upper(request_id)", inOrder("idempotency_keys", "request_id")],
+  ["UPDATE signing_secrets SET retired_at = 1", inOrder("signing_secrets")],
   ["UPDATE signing_secrets SET sealed = zeroblob(40)", /^(?!restored$)/],
-  ["UPDATE checkouts SET status = 'paid'", valuesIn("CHECK", "checkouts")],
+  ["UPDATE checkouts SET status = 'paid'", inOrder("CHECK", "checkouts")],
 ];
 
 test("a hostile snapshot is refused with the reason, and nothing is restored", async () => {

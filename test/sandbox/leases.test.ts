@@ -8,7 +8,7 @@ import { eventually } from "../support/eventually.ts";
 import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 import { english } from "../../src/core/language.ts";
 import { READINESS_SENTENCES } from "../../src/core/readiness/sentences.ts";
 import { refusalText } from "../support/refusal-texts.ts";
@@ -340,7 +340,7 @@ test("an endpoint whose deliveries a drill holds is shown as paused by the drill
     ["http://localhost:3000/hooks", held],
     ["http://localhost:3001/hooks", byRequest],
   ] as const)
-    expect(text.split("\n").find((line) => line.includes(url))).toMatch(valuesIn(" paused ", url, reason));
+    expect(text.split("\n").find((line) => line.includes(url))).toMatch(inOrder(" paused ", url, reason));
   const { stdout: checklist } = await harness.run(["checklist", "--item", "webhook_verification"]);
   const drillTitle = READINESS_SENTENCES.webhookDrill('"http://localhost:3000/hooks"');
   for (const words of [

@@ -10,7 +10,7 @@ import { checkoutLines } from "../../src/cli/order/list.ts";
 import { SEED, seededRandom } from "../support/campaign.ts";
 import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { aCheckoutEntry } from "../support/rows.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 import { refusalText } from "../support/refusal-texts.ts";
 
 const OBJECTS = ["order", "checkout_session"] as const;
@@ -465,7 +465,7 @@ test("--order-id lists the events and deliveries of all checkouts with that orde
   for (const command of ["events list", "deliveries list"]) {
     const both = await harness.run([...command.split(" "), "--checkout", id(1), "--order-id", "again"]);
     expect([command, both.code, both.stdout]).toEqual([command, 2, ""]);
-    expect(both.stderr).toMatch(valuesIn("--checkout", "--order-id"));
+    expect(both.stderr).toMatch(inOrder("--checkout", "--order-id"));
   }
 });
 
@@ -577,7 +577,7 @@ test("an ambiguous short id is refused with both ids, an unknown short id is not
   ] as const) {
     const refused = await type(line, env);
     expect([line, refused.code, refused.stdout]).toEqual([line, 2, ""]);
-    expect(refused.stderr).toMatch(valuesIn(...said));
+    expect(refused.stderr).toMatch(inOrder(...said));
   }
 });
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.ts";
 import { createHarness } from "../support/harness.ts";
 import { refusalText } from "../support/refusal-texts.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 import { SECRET_DESCRIPTION } from "../../src/core/text.ts";
 
 const TEA = "--amount-minor 700 --currency EUR --payment-method alipay_plus";
@@ -48,7 +48,7 @@ test("a price is added once, approved with an audit row, and used by orders", as
   expect(await type(add)).toEqual({ code: 0, said: { ...ADDED, added: true, missing_capabilities: [] } });
   expect(await acts()).toEqual([expect.stringMatching(/^approve_price \| tea \| ./)]);
   expect(await type(add)).toEqual({ code: 0, said: { ...ADDED, added: false, missing_capabilities: [] } });
-  expect(await text(add)).toMatch(valuesIn("=", "tea", "7.00 EUR"));
+  expect(await text(add)).toMatch(inOrder("=", "tea", "7.00 EUR"));
   expect(await acts()).toHaveLength(1);
   const { code, said } = await type("orders create --order-id o-1 --price-id tea");
   expect([code, said]).toMatchObject([0, { data: { amount_minor: 700, currency: "EUR" } }]);
@@ -155,7 +155,7 @@ test("a price with a method or currency that the store lacks is added with a war
   const add = "prices add pound --amount-minor 5 --currency GBP --payment-method wechat_pay";
   const { code, said } = await type(add);
   expect([code, said]).toMatchObject([0, { added: true, missing_capabilities: ["wechat_pay", "GBP"] }]);
-  expect(await text(add)).toMatch(valuesIn("wechat_pay", "GBP", "checkout capabilities list"));
+  expect(await text(add)).toMatch(inOrder("wechat_pay", "GBP", "checkout capabilities list"));
 });
 
 test("prices add with an invalid price exits with 2 and reports the field, even if no sandbox runs", async () => {
@@ -176,7 +176,7 @@ test("prices add with an invalid price exits with 2 and reports the field, even 
   for (const [words, ...values] of rows) {
     const { code, stdout, stderr } = await harness.run(["prices", "add", ...words]);
     expect([words, code, stdout]).toEqual([words, 2, ""]);
-    expect(stderr).toMatch(valuesIn(...values));
+    expect(stderr).toMatch(inOrder(...values));
     expect(stderr).not.toContain(secret.slice(12, 24));
   }
 });

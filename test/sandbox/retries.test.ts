@@ -3,7 +3,7 @@ import { MAX_RETRIES } from "../../src/sandbox/webhook/replays.ts";
 import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite, type Received } from "../support/webhook-site.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 import { PARTS } from "../../src/core/refusals/parts.ts";
 import { refusalMessage, refusalText } from "../support/refusal-texts.ts";
 
@@ -181,7 +181,7 @@ test("deliveries retry and events replay-failed say what is sent, and where to l
     (await site.harness.run(["deliveries", "retry", ...words])).stdout;
   const unknown = await site.harness.run(["deliveries", "retry", "--order-id", "order-2"]);
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("order-2")]);
-  expect(await run("--endpoint", site.endpointId.slice(-8))).toMatch(valuesIn(3, "checkout deliveries list"));
+  expect(await run("--endpoint", site.endpointId.slice(-8))).toMatch(inOrder(3, "checkout deliveries list"));
   expect(await run("--json")).toBe('{"retried":0,"more":false}\n');
   expect(await run()).toContain("checkout endpoints list");
 });

@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { signedIn } from "../support/portal.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 import { refusalMessage } from "../support/refusal-texts.ts";
 
 async function ask(harness: Harness, command: string) {
@@ -39,7 +39,7 @@ async function withUnreadableSecrets() {
 }
 
 /** The refusal of a secret that cannot be decrypted names its store, and the files to restore. */
-const refusalOf = (store: string): RegExp => valuesIn(store, "master.key", "sandbox.db");
+const refusalOf = (store: string): RegExp => inOrder(store, "master.key", "sandbox.db");
 
 test("every command that needs an undecryptable secret says which secret, with cause and remedy", async () => {
   const { harness, endpoint, store } = await withUnreadableSecrets();
@@ -64,7 +64,7 @@ test("every command that needs an undecryptable secret says which secret, with c
   writeFileSync(join(harness.cwd, "checkout.config.json"), JSON.stringify(config));
   const env = { SECRET: `whsec_${"a".repeat(40)}` };
   expect((await harness.run(["config", "apply"], { env })).stderr).toMatch(
-    valuesIn("signing_secret: ", refusalMessage("secret_unreadable")),
+    inOrder("signing_secret: ", refusalMessage("secret_unreadable")),
   );
   expect((await ask(harness, "stores delete Tea --yes")).code).toBe(0);
   expect((await ask(harness, "snapshots create whole --all")).code).toBe(0);

@@ -5,7 +5,7 @@ import { currentSchemaVersion, schemaVersion, type FileKind } from "../../src/st
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { JOURNAL_FILE, openJournal, openSeenEvents } from "../../src/store/journal/journal.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 
 /** The file kind of the journal at a schema version. */
 function upTo(format: number): FileKind {
@@ -80,8 +80,8 @@ test("a journal from a development version before schema version 10 is refused a
     old.value.close();
     const refusal = {
       reason: "development_version",
-      message: expect.stringMatching(valuesIn(path, format, 10)),
-      remedy: expect.stringMatching(valuesIn(JOURNAL_FILE.filesToMoveAway, "--dir")),
+      message: expect.stringMatching(inOrder(path, format, 10)),
+      remedy: expect.stringMatching(inOrder(JOURNAL_FILE.filesToMoveAway, "--dir")),
     };
     for (const opened of [openJournal(path), openSeenEvents(path, { now: 1 })])
       expect(opened.ok ? "opened" : opened.refusal).toEqual(refusal);

@@ -13,7 +13,7 @@ import { openStore } from "../../src/store/store.ts";
 import { NEXT_VERSIONS } from "../support/migrate.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { insertion } from "../support/rows.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 
 const PRESENT = currentSchemaVersion(SANDBOX_FILE);
 const STORE = "00000000-0000-4000-8000-00000000000a";
@@ -186,7 +186,7 @@ test("a file of a later schema version is refused as written by a newer version,
       const opened = openDatabase(file, { kind });
       expect(opened.ok ? "opened" : opened.refusal).toEqual({
         reason: "newer",
-        message: expect.stringMatching(valuesIn(file, format, format - 1)),
+        message: expect.stringMatching(inOrder(file, format, format - 1)),
         remedy: expect.stringContaining("--dir"),
       });
       expect(readFileSync(file).equals(before)).toBe(true);
@@ -211,7 +211,7 @@ test("a snapshot is migrated in memory and its bytes stay unchanged, and a snaps
   connection.close();
   expect(bytes.equals(before)).toBe(true);
   const refused = openImage(later, { kind: SNAPSHOT_FILE, nativeBinding: undefined });
-  expect(refused.ok ? "opened" : refused.refusal).toMatch(valuesIn(PRESENT + 2, PRESENT));
+  expect(refused.ok ? "opened" : refused.refusal).toMatch(inOrder(PRESENT + 2, PRESENT));
 });
 
 test("a store from before dialects has no dialect, and keeps its clock and name", () => {

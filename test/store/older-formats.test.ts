@@ -9,7 +9,7 @@ import { openImage, SNAPSHOT_FILE, writeChecksum } from "../../src/store/snapsho
 import { openStore } from "../../src/store/store.ts";
 import { olderFiles, type OlderFile } from "../support/older-formats.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 
 const BASELINE = 30;
 const FILES = olderFiles();
@@ -72,8 +72,8 @@ test("a database or backup of an older schema version is refused as written by a
     const kind = isLog ? REQUESTS_FILE : SANDBOX_FILE;
     const refusal = {
       reason: "development_version",
-      message: expect.stringMatching(valuesIn(path, file.format, BASELINE)),
-      remedy: expect.stringMatching(valuesIn(kind.filesToMoveAway, "--dir")),
+      message: expect.stringMatching(inOrder(path, file.format, BASELINE)),
+      remedy: expect.stringMatching(inOrder(kind.filesToMoveAway, "--dir")),
     };
     const openers = [
       () => openDatabase(path, { kind }),
@@ -99,7 +99,7 @@ test("a snapshot of an older schema version is refused as written by a developme
   for (const { format, content } of snapshots) {
     const bytes = Buffer.from(content);
     const opened = openImage(bytes, { kind: SNAPSHOT_FILE, nativeBinding: undefined });
-    expect(opened.ok ? "opened" : opened.refusal).toMatch(valuesIn(format, BASELINE));
+    expect(opened.ok ? "opened" : opened.refusal).toMatch(inOrder(format, BASELINE));
     expect(bytes.equals(content)).toBe(true);
   }
   expect(snapshots).toHaveLength(4 + 1);

@@ -28,7 +28,7 @@ import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 
 const FAMILIES = size(1, 20);
 /** The share of all pairs of a database and a log that is tried. */
@@ -281,7 +281,7 @@ test("a log without sandbox.db-opening, or next to another copy of its database,
     const opened = openDatabase(path, { kind: KIND });
     expect([name, opened.ok || opened.refusal]).toMatchObject([
       name,
-      { reason: "foreign_log", remedy: expect.stringMatching(valuesIn(path, `${path}-wal`)) },
+      { reason: "foreign_log", remedy: expect.stringMatching(inOrder(path, `${path}-wal`)) },
     ]);
     expect(FILES.map((ending) => existsSync(path + ending) && readFileSync(path + ending, "hex"))).toEqual(
       bytes,

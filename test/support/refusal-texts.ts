@@ -1,5 +1,5 @@
 import type { FactValue } from "../../src/core/fact.ts";
-import { valuesIn } from "./values-in.ts";
+import { inOrder } from "./in-order.ts";
 import { refuseFact, type FactName, type FactWithoutValues } from "../../src/core/refusals.ts";
 
 type KnownValues = Readonly<Record<string, FactValue>>;
@@ -15,7 +15,7 @@ export function refusalMessage(fact: FactName, known: KnownValues = {}): string 
  * sentence expects the fact.
  */
 export function refusalText(fact: FactName, known: KnownValues = {}): RegExp {
-  return valuesIn(...refusalMessage(fact, known).split(/\{\w+\}/));
+  return inOrder(...refusalMessage(fact, known).split(/\{\w+\}/));
 }
 
 /** Matches a text that contains these values, in any order. */
