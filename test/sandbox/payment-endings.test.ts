@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { createHarness, EPHEMERAL, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { openTab, textIn } from "../support/tab.ts";
 import { english } from "../../src/core/language.ts";
+import { SHARED_TEXTS } from "../../src/sandbox/pages/shared/texts.ts";
 import { PAYMENT_TEXTS } from "../../src/sandbox/pages/payment/texts.ts";
 
 type SoldCheckout = { readonly id: string; readonly status: string; readonly checkout_url: string };
@@ -70,7 +71,7 @@ const ENDINGS: readonly (readonly [name: string, act: Act, heading: string, stat
     async (customer) => {
       await customer.press(english(PAYMENT_TEXTS.decline));
       expect(customer.text("h2")).toBe(english(PAYMENT_TEXTS.walletDeclined));
-      await customer.follow("Back to the payment page");
+      await customer.follow(english(SHARED_TEXTS.backToCheckout));
       expect(customer.text(".notice")).toContain(english(PAYMENT_TEXTS.tryAgain(4)));
       await start(customer);
       await customer.press(PAY);
