@@ -1,9 +1,6 @@
 import { expect } from "vitest";
-<<<<<<< HEAD
-=======
 import { STORY_TITLE } from "../../src/testing/fixtures/story.ts";
 import { inOrder } from "./in-order.ts";
->>>>>>> adf25a34 (Match values in order with the helper that the portal's tests use)
 
 /** The tests for every runner: each needs its own store, and two fail, one of them by its timeout. */
 const TESTS = `
@@ -61,22 +58,13 @@ export function suiteOf(
 
 /** Checks that the output has the histories of the two failing tests, and no others. */
 export function expectStories(output: string, runs = 1): void {
-  expect(output.match(/\border-(?:1001|late), 4\.50 EUR\b/g)).toHaveLength(2 * runs);
+  expect(output.split(STORY_TITLE).length - 1).toBe(2 * runs);
   for (const line of [
-<<<<<<< HEAD
-    /\border-1001, 4\.50 EUR .*\balipay_plus\b.*\bcreated\b/,
-    / {2}500, /,
-    / {2}POST \/v1\/orders: 201\b/,
-    / {2}POST \/v1\/orders: 400 invalid_parameter\b/,
-    /\border\.created → http:\S+ .*\b1 .*\b500\b/,
-    /\border-late, 4\.50 EUR\b/,
-=======
     inOrder("order-1001", "4.50 EUR", "alipay_plus", " created"),
     inOrder("  500", "  POST /v1/orders: 201"),
     inOrder("  POST /v1/orders: 400 invalid_parameter: "),
     inOrder(" due ", " 1 ", " 500"),
     inOrder("order-late", "4.50 EUR"),
->>>>>>> adf25a34 (Match values in order with the helper that the portal's tests use)
   ])
     expect(output).toMatch(line);
 }

@@ -17,8 +17,3 @@ export function refusalMessage(fact: FactName, known: KnownValues = {}): string 
 export function refusalText(fact: FactName, known: KnownValues = {}): RegExp {
   return inOrder(...refusalMessage(fact, known).split(/\{\w+\}/));
 }
-
-/** Matches a text that contains these values, in any order. */
-export function naming(...values: readonly string[]): RegExp {
-  return new RegExp(`^${values.map((value) => `(?=[^]*${valuesIn(value).source})`).join("")}`);
-}
