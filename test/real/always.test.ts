@@ -9,7 +9,7 @@ import { eventually } from "../support/eventually.ts";
 import { codeOf } from "../support/portal-sign-in.ts";
 import { openHttpReceiver, readBody } from "../support/http-receiver.ts";
 import { digestsOf, putFolder } from "../support/hosted-folder.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 import { launch, PROGRAM } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -266,7 +266,7 @@ const RULES: readonly Rule[] = [
       const link = edition.begin(linked);
       expect([await link.ended, link.output.stderr]).toEqual([
         1,
-        expect.stringMatching(valuesIn('"state_folder_refused"', linked)),
+        expect.stringMatching(inOrder('"state_folder_refused"', linked)),
       ]);
     },
   },

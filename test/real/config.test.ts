@@ -19,7 +19,7 @@ import { CERTIFICATE } from "../support/certificate.ts";
 import { createHarness, type CommandOptions, type Harness } from "../support/harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { refusalText } from "../support/refusal-texts.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 
 const FILE = "checkout.config.json";
 const FIRST = "00000000-0000-4000-8000-00000000000a";
@@ -82,9 +82,9 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
   ["an open object", '{\n "sandbox": {', ":2:14"],
   ["text after the end", "{}\n{}", ":2:1"],
   ["a value that is not JSON", '{ "sandbox": nope }', ":1:14"],
-  ["too many levels", `{ "a": ${"[".repeat(40)}`, ":1:23", valuesIn("16")],
-  ["far too many levels", "[".repeat(150_000), ":1:17", valuesIn("16")],
-  ["too many characters", " ".repeat(2_000_001), ":1:1", valuesIn("2000000")],
+  ["too many levels", `{ "a": ${"[".repeat(40)}`, ":1:23", inOrder("16")],
+  ["far too many levels", "[".repeat(150_000), ":1:17", inOrder("16")],
+  ["too many characters", " ".repeat(2_000_001), ":1:1", inOrder("2000000")],
   ["a duplicate key", '{\n "sandbox": {},\n "sandbox": {}\n}', "sandbox:3:2"],
   [
     "an unknown key",
@@ -97,25 +97,25 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     "a key unlike any field",
     '{ "zzzzzzzzzz": 1 }',
     "zzzzzzzzzz:1:3",
-    valuesIn("$schema, sandbox, shop, dialect, stores, targets"),
+    inOrder("$schema, sandbox, shop, dialect, stores, targets"),
   ],
   ["the key __proto__", '{ "__proto__": {} }', "__proto__:1:3"],
   ["rateLimit", '{ "sandbox": { "rateLimit": "5/s" } }', "sandbox.rateLimit:1:16", suggesting("rate_limit")],
   ["a wrong type", '{ "sandbox": { "port": "80" } }', "sandbox.port:1:24"],
   ["null as a section", '{ "sandbox": null }', "sandbox:1:14"],
-  ["an impossible port", '{ "sandbox": { "port": 65536 } }', "sandbox.port:1:24", valuesIn("65535")],
-  ["a bad rate", '{ "sandbox": { "rate_limit": "5" } }', "sandbox.rate_limit:1:30", valuesIn("5/s")],
+  ["an impossible port", '{ "sandbox": { "port": 65536 } }', "sandbox.port:1:24", inOrder("65535")],
+  ["a bad rate", '{ "sandbox": { "rate_limit": "5" } }', "sandbox.rate_limit:1:30", inOrder("5/s")],
   [
     "a lifetime that is too short",
     '{ "sandbox": { "checkout_lifetime": "1m" } }',
     "sandbox.checkout_lifetime:1:37",
-    valuesIn("5m", "24h"),
+    inOrder("5m", "24h"),
   ],
   [
     "a bad host",
     '{ "sandbox": { "allow_hosts": ["a", "b/c"] } }',
     "sandbox.allow_hosts[1]:1:37",
-    valuesIn("HOST:PORT"),
+    inOrder("HOST:PORT"),
   ],
   [
     "a forbidden target host",
@@ -123,7 +123,7 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     "sandbox.allow_targets[0]:1:34",
     refusalText("target_never"),
   ],
-  ["an empty list of stores", '{ "stores": [] }', "stores:1:13", valuesIn(">=1")],
+  ["an empty list of stores", '{ "stores": [] }', "stores:1:13", inOrder(">=1")],
   ["a store without a name", `{ "stores": [\n  { "id": "${FIRST}" }] }`, "stores[0].name:2:3"],
   ["a bad store id", '{ "stores": [{ "id": "shop", "name": "x" }] }', "stores[0].id:1:22"],
   [
@@ -150,13 +150,13 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     "an unknown payment method",
     withShop((shop) => (shop["prices"] = [{ ...PRICE, payment_method: "cash" }])),
     "stores[0].prices[0].payment_method:11:29",
-    valuesIn("alipay_plus", "wechat_pay"),
+    inOrder("alipay_plus", "wechat_pay"),
   ],
   [
     "an unsupported billing model",
     withShop((shop) => (shop["prices"] = [{ ...PRICE, billing_model: "monthly" }])),
     "stores[0].prices[0].billing_model:12:28",
-    valuesIn("one_time"),
+    inOrder("one_time"),
   ],
   [
     "a duplicate price",
@@ -167,7 +167,7 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     "an origin without https",
     withShop((shop) => (shop["return_origins"] = ["http://shop.example"])),
     "stores[0].return_origins[0]:24:9",
-    valuesIn("https://"),
+    inOrder("https://"),
   ],
   [
     "an origin with an invalid path",
@@ -178,7 +178,7 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     "an object with an origin without https",
     withShop((shop) => (shop["return_origins"] = [{ origin: "http://shop.example" }])),
     "stores[0].return_origins[0].origin:25:21",
-    valuesIn("https://"),
+    inOrder("https://"),
   ],
   [
     "a path without an origin",
@@ -208,43 +208,43 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     "a schedule that begins with a delay",
     '{ "sandbox": { "delivery_schedule": ["5s", "10s"] } }',
     "sandbox.delivery_schedule[0]:1:38",
-    valuesIn("0s"),
+    inOrder("0s"),
   ],
   [
     "an invalid delay",
     '{ "sandbox": { "delivery_schedule": ["0s", "5s", "soon"] } }',
     "sandbox.delivery_schedule[2]:1:50",
-    valuesIn("1ms", "24h"),
+    inOrder("1ms", "24h"),
   ],
   [
     "a second delay of 0s",
     '{ "sandbox": { "delivery_schedule": ["0s", "0s"] } }',
     "sandbox.delivery_schedule[1]:1:44",
-    valuesIn("1ms", "24h"),
+    inOrder("1ms", "24h"),
   ],
   [
     "a delay of more than a day",
     '{ "sandbox": { "delivery_schedule": ["0s", "25h"] } }',
     "sandbox.delivery_schedule[1]:1:44",
-    valuesIn("1ms", "24h"),
+    inOrder("1ms", "24h"),
   ],
   [
     "an empty schedule",
     '{ "sandbox": { "delivery_schedule": [] } }',
     "sandbox.delivery_schedule:1:37",
-    valuesIn("20"),
+    inOrder("20"),
   ],
   [
     "a schedule with too many delays",
     JSON.stringify({ sandbox: { delivery_schedule: ["0s", ...Array.from({ length: 20 }, () => "1s")] } }),
     "sandbox.delivery_schedule:1:33",
-    valuesIn("20"),
+    inOrder("20"),
   ],
   [
     "a schedule that takes too long",
     '{ "sandbox": { "delivery_schedule": ["0s", "24h", "24h", "24h", "24h", "1ms"] } }',
     "sandbox.delivery_schedule:1:37",
-    valuesIn("96h", "120h"),
+    inOrder("96h", "120h"),
   ],
   [
     "a schedule as one string",
@@ -277,25 +277,25 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     "a real secret",
     withShop((shop) => (shop["signing_secret"] = SECRET)),
     "stores[0].signing_secret:34:25",
-    valuesIn(SECRET_KINDS),
+    inOrder(SECRET_KINDS),
   ],
   [
     "a real key as the name of a variable",
     withShop((shop) => (shop["api_keys"] = [{ env: KEY }])),
     "stores[0].api_keys[0].env:36:18",
-    valuesIn(SECRET_KINDS),
+    inOrder(SECRET_KINDS),
   ],
   [
     "a real key as the name of a field",
     withShop((shop) => (shop[KEY] = 1)),
     "stores[0].…:34:7",
-    valuesIn(SECRET_KINDS),
+    inOrder(SECRET_KINDS),
   ],
   [
     "a key in a description",
     withShop((shop) => (shop["prices"] = [{ ...PRICE, description: KEY }])),
     "stores[0].prices[0].description:12:26",
-    valuesIn(SECRET_KINDS),
+    inOrder(SECRET_KINDS),
   ],
   ["an invalid target name", '{ "targets": { "A B": {} } }', "targets.A B:1:23"],
   [
@@ -307,7 +307,7 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
 
 test.for(FAULTS)(
   "a file with %s is refused, with field, line and column",
-  ([, text, place, message = valuesIn()]) => {
+  ([, text, place, message = inOrder()]) => {
     const read = parseConfig(text);
     const faults = read.ok ? [] : read.refusal;
     const [fault] = faults;
@@ -782,12 +782,12 @@ test("every setting, as an option or in the file, is compared with the running s
 test("a start reports every refused delay of a schedule, and creates no state folder", async () => {
   const harness = createHarness();
   const rows = [
-    ["5s,10s", valuesIn('"5s"', "0s")],
-    ["0s,soon,25h", valuesIn('"soon"', '"25h"', "24h")],
-    ["", valuesIn("0s")],
-    ["0s,,5s", valuesIn('""', "24h")],
-    [`0s${",1s".repeat(20)}`, valuesIn("20")],
-    ["0s,24h,24h,24h,24h,1s", valuesIn("96h", "345601s")],
+    ["5s,10s", inOrder('"5s"', "0s")],
+    ["0s,soon,25h", inOrder('"soon"', '"25h"', "24h")],
+    ["", inOrder("0s")],
+    ["0s,,5s", inOrder('""', "24h")],
+    [`0s${",1s".repeat(20)}`, inOrder("20")],
+    ["0s,24h,24h,24h,24h,1s", inOrder("96h", "345601s")],
   ] as const;
   for (const [typed, message] of rows) {
     const { code, stderr } = await harness.run(["sandbox", "start", `--delivery-schedule=${typed}`]);
@@ -855,7 +855,7 @@ test("CHECKOUT_SANDBOX_CONFIG selects the file for whoami, --target, config and 
   expect((await ask(harness, "whoami", { env: lost })).said).toMatchObject({ config: { value: path } });
   for (const words of ["config validate", "whoami --target staging"]) {
     const { code, stderr } = await ask(harness, words, { env: lost });
-    expect([words, code, stderr]).toEqual([words, 2, expect.stringMatching(valuesIn(path))]);
+    expect([words, code, stderr]).toEqual([words, 2, expect.stringMatching(inOrder(path))]);
   }
 });
 
@@ -870,7 +870,7 @@ test("a folder in place of the configuration file is reported", async () => {
   ] as const) {
     const { code, stderr } = await ask(harness, words);
     expect([words, code]).toEqual([words, 2]);
-    expect(stderr).toMatch(valuesIn(`${path} `, join(path, FILE)));
+    expect(stderr).toMatch(inOrder(`${path} `, join(path, FILE)));
   }
 });
 
@@ -917,7 +917,7 @@ test("--target takes the address and the timeouts from the file, and sends the t
   expect(who.said).toMatchObject({
     base_url: {
       value: "https://pay.example/v1",
-      source: expect.stringMatching(valuesIn("staging", FILE)) as string,
+      source: expect.stringMatching(inOrder("staging", FILE)) as string,
     },
     api_key: { source: "CHECKOUT_TARGET_STAGING_API_KEY" },
     store_id: { value: FIRST },
@@ -940,7 +940,7 @@ test("--target takes the address and the timeouts from the file, and sends the t
   ]);
   sent.length = 0;
   const refused = [
-    [`${get} --target stagin`, env, 2, valuesIn('\\"stagin\\"', "staging, live", FILE)],
+    [`${get} --target stagin`, env, 2, inOrder('\\"stagin\\"', "staging, live", FILE)],
     [
       `${get} --target staging`,
       {},
@@ -951,13 +951,13 @@ test("--target takes the address and the timeouts from the file, and sends the t
       `${get} --target staging --base-url http://127.0.0.1:9/v1`,
       env,
       2,
-      valuesIn('"usage"', "--target", "--base-url"),
+      inOrder('"usage"', "--target", "--base-url"),
     ],
     [
       get,
       { ...env, CHECKOUT_TARGET: "staging", CHECKOUT_BASE_URL: "http://127.0.0.1:9/v1" },
       2,
-      valuesIn('"usage"', "CHECKOUT_TARGET", "CHECKOUT_BASE_URL"),
+      inOrder('"usage"', "CHECKOUT_TARGET", "CHECKOUT_BASE_URL"),
     ],
   ] as const;
   for (const [words, given, code, message] of refused) {
@@ -978,10 +978,10 @@ test("a target's missing fields have defaults, a flag wins over the target's fie
   const without = await whoami("");
   expect([without.code, without.stderr]).toEqual([
     2,
-    expect.stringMatching(valuesIn(FILE, '\\"live\\"', "--base-url")),
+    expect.stringMatching(inOrder(FILE, '\\"live\\"', "--base-url")),
   ]);
   save(harness.cwd, {});
-  expect((await whoami("")).stderr).toMatch(valuesIn(`${FILE} `, '\\"live\\"'));
+  expect((await whoami("")).stderr).toMatch(inOrder(`${FILE} `, '\\"live\\"'));
   save(harness.cwd, {
     targets: { live: { base_url: "https://live.example/v1" } },
   });

@@ -13,7 +13,7 @@ import { createAccessLog } from "../../src/sandbox/runtime/access-log.ts";
 import type { Service, World } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type CommandOptions, type Harness, type RunningSandbox } from "../support/harness.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 import { run, runHere, startSandbox } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -172,8 +172,8 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     const row = {
       check: name,
       status: "problem",
-      found: valuesIn(name),
-      next: valuesIn(filesToMoveAway),
+      found: inOrder(name),
+      next: inOrder(filesToMoveAway),
     } as const;
     const away = (one: Patient): void =>
       name === "sandbox.db" ? moveAllButJournal(one) : renameSync(one.file(name), one.file("aside"));
@@ -225,7 +225,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     breaks: ({ file }) => writeFileSync(file(name), "rubbish", { mode: 0o600 }),
     check: "files",
     status: "problem",
-    found: valuesIn(name),
+    found: inOrder(name),
     remedy: moveAside,
   })),
   {
@@ -276,7 +276,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     },
     check: "port",
     status: "problem",
-    found: valuesIn("5000", "CHECKOUT_SANDBOX_PORT", "another-program (pid 4711)"),
+    found: inOrder("5000", "CHECKOUT_SANDBOX_PORT", "another-program (pid 4711)"),
     remedy: () => ({ env: { CHECKOUT_SANDBOX_PORT: "5001" } }),
   },
   {
@@ -319,7 +319,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     },
     check: "endpoints",
     status: "problem",
-    found: valuesIn("order.created", found),
+    found: inOrder("order.created", found),
     next: /checkout events replay /,
     remedy: async (one, next) => {
       one.harness.occupy(RECEIVER_PORT, receiver(204));
@@ -386,7 +386,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     breaks: () => ({ world: { machine: machineOf("20.18.0") } }),
     check: "node",
     status: "problem",
-    found: valuesIn("20.18.0", NEEDED_NODE),
+    found: inOrder("20.18.0", NEEDED_NODE),
     remedy: () => ({ world: { machine: machineOf("24.1.0") } }),
   },
   {

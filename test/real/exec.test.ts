@@ -11,7 +11,7 @@ import { REAL } from "../support/real.ts";
 import type { ProgramResult } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness } from "../support/harness.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 import { begin, PROGRAM, run, runHere } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -23,8 +23,8 @@ test("exec exits with its program's exit code, as a shell does, and prints nothi
     [{ ending: "exited", exitCode: 1 }, 1],
     [{ ending: "exited", exitCode: 42 }, 42],
     [{ ending: "killed", signal: "SIGKILL", signalNumber: 9 }, 137],
-    [{ ending: "not_found", message: "ENOENT" }, 127, valuesIn("npm", "ENOENT")],
-    [{ ending: "not_executable", message: "EACCES" }, 126, valuesIn("npm", "EACCES")],
+    [{ ending: "not_found", message: "ENOENT" }, 127, inOrder("npm", "ENOENT")],
+    [{ ending: "not_executable", message: "EACCES" }, 126, inOrder("npm", "EACCES")],
   ];
   const harness = createHarness();
   for (const [end, code, problem] of rows) {

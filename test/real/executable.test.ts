@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { fakeBrowser } from "../support/fake-browser.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 import {
   launch,
   PROGRAM,
@@ -48,7 +48,7 @@ test("if no browser can be opened, the order is still created, with a warning th
     const result = await run([...CREATE, "--open"], { cwd, env: { PATH } });
     const { data } = json(result.stdout) as { data: { checkout_url: string } };
     expect([result.code, result.stderr.split("\n").length]).toEqual([0, 2]);
-    expect(result.stderr).toMatch(valuesIn(said, data.checkout_url));
+    expect(result.stderr).toMatch(inOrder(said, data.checkout_url));
   }
 });
 
@@ -68,7 +68,7 @@ test("an old Node is refused with one line that states the remedy", async () => 
     expect([version, code]).toEqual([version, refused ? 1 : 0]);
     if (!refused) continue;
     expect(failure.stderr.split("\n")).toHaveLength(2);
-    expect(failure.stderr).toMatch(valuesIn("22.22.2", version, "npx"));
+    expect(failure.stderr).toMatch(inOrder("22.22.2", version, "npx"));
   }
 });
 

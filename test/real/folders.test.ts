@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { failArgs, HAS_STRACE } from "../support/disk-faults.ts";
 import { PROGRAM, run } from "../support/program.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** Time until a start gets SIGKILL: a program that loops in a system call does not react to other signals. */
@@ -44,5 +44,5 @@ test("a read-only disk is reported, even if parents of the folder are missing", 
     encoding: "utf8",
     timeout: KILL_MS,
   });
-  expect([status, stderr]).toEqual([1, expect.stringMatching(valuesIn('"file_read_only"', "EROFS"))]);
+  expect([status, stderr]).toEqual([1, expect.stringMatching(inOrder('"file_read_only"', "EROFS"))]);
 });

@@ -26,7 +26,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 import { WORKER_FILE } from "../../src/host/folder/files.ts";
 import type { World } from "../../src/world.ts";
 import { refusalText } from "../support/refusal-texts.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 
 /** This repository, in which workerd is installed. */
 const ROOT = join(import.meta.dirname, "../..");
@@ -65,7 +65,7 @@ test("hosted dev serves the command line, keeps its state over restarts and kill
   await type("orders create --order-id order-1 --price-id price_coffee --json");
   await type("sandbox pay order-1 --json");
   await type("sandbox clock advance 1h --json");
-  expect(await type("explain order-1")).toMatch(valuesIn("order-1", "4.50 EUR", "succeeded"));
+  expect(await type("explain order-1")).toMatch(inOrder("order-1", "4.50 EUR", "succeeded"));
   expect(await type("events list --json")).toContain("order.succeeded");
   await eventually("the events are delivered", () =>
     expect(heard.toSorted()).toEqual(["order.created", "order.pending", "order.succeeded"]),
@@ -78,7 +78,7 @@ test("hosted dev serves the command line, keeps its state over restarts and kill
   ] as const) {
     const { code, stderr } = await runHere(line.split(" "), { cwd, env });
     expect([line, code, stderr]).toEqual([line, 5, expect.stringMatching(refusalText("hosted_without"))]);
-    expect(stderr).toMatch(valuesIn(...commands));
+    expect(stderr).toMatch(inOrder(...commands));
   }
   expect(await first.stop("SIGINT")).toBe(0);
   expect(existsSync(join(folder, "run.json"))).toBe(false);
@@ -112,7 +112,7 @@ test("hosted dev serves the command line, keeps its state over restarts and kill
   const sandbox = await runHere(["sandbox", "start", "--dir", folder], { cwd });
   expect([sandbox.code, sandbox.stderr]).toEqual([
     2,
-    expect.stringMatching(valuesIn(folder, "checkout hosted dev")),
+    expect.stringMatching(inOrder(folder, "checkout hosted dev")),
   ]);
   const restored = await startDev(backup, ["--adopt"]);
   const { signing_secret } = first.ready;
@@ -214,7 +214,7 @@ test("hosted dev refuses the folder of a sandbox, and reports that workerd could
   const without = await run(args, { cwd, env, command });
   expect([without.code, without.stderr]).toEqual([
     1,
-    expect.stringMatching(valuesIn('"workerd_unavailable"', WORKERD_VERSION)),
+    expect.stringMatching(inOrder('"workerd_unavailable"', WORKERD_VERSION)),
   ]);
   expect(existsSync(join(cwd, "hosted/run.json"))).toBe(false);
 });

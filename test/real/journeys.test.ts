@@ -27,7 +27,7 @@ import { walk } from "../support/journeys/journeys.ts";
 import { fetchParts } from "../support/journeys/parts.ts";
 import { unusedRoutes } from "../support/journeys/routes.ts";
 import { PROGRAM, run } from "../support/program.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 import { runScenariosByDocument, SCENARIOS, WORKFLOWS } from "../support/scenarios.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { typeHead, WHOLE_SHOPS } from "../support/whole-shops.ts";
@@ -201,6 +201,6 @@ test("an executable whose cache folder is unusable or has half of the addon star
   const nowhere = await exec(noFolder, noFolder);
   expect([nowhere.code, nowhere.stderr]).toEqual([
     1,
-    expect.stringMatching(valuesIn(storageFailure("no_cache_folder").sentence, "XDG_CACHE_HOME")),
+    expect.stringMatching(inOrder(storageFailure("no_cache_folder").sentence, "XDG_CACHE_HOME")),
   ]);
 });

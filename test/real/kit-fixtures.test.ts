@@ -7,7 +7,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { Sandbox, Store } from "../../src/testing/testing.ts";
 import { writeProject } from "../support/kit-projects.ts";
 import { expectStories, suiteOf } from "../support/kit-suite.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const JEST = "30.5.2";
@@ -111,7 +111,7 @@ test("the kit refuses an older Node and Bun, and names the Node version that it 
     [{ node: "22.21.9" }, "22.21.9"],
     [{ node: "24.3.0", bun: "1.4.5" }, "Bun"],
   ] as const)
-    expect(() => vm.runInNewContext(kit, { process: { versions } })).toThrow(valuesIn("22.22.2", found));
+    expect(() => vm.runInNewContext(kit, { process: { versions } })).toThrow(inOrder("22.22.2", found));
 });
 
 /** The program of jest, installed from the registry the first time; undefined if it cannot be installed. */

@@ -15,7 +15,7 @@ import {
 import { SEED, size } from "../support/campaign.ts";
 import { createHarness } from "../support/harness.ts";
 import { refusalMessage } from "../support/refusal-texts.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 async function start(options: SandboxOptions = {}): Promise<Sandbox> {
@@ -105,53 +105,53 @@ test("a wrong argument from an untyped caller throws a CheckoutError that names 
   const bytes = await store.snapshot();
   const { id } = await store.orders.create(ORDER);
   const wrong: readonly (readonly [values: RegExp, call: () => Promise<unknown>])[] = [
-    [valuesIn('"order-2"'), () => store.pay("order-2")],
-    [valuesIn('"../x"'), () => store.orders.get("../x")],
-    [valuesIn('"x"'), () => store.faults.remove("x")],
+    [inOrder('"order-2"'), () => store.pay("order-2")],
+    [inOrder('"../x"'), () => store.orders.get("../x")],
+    [inOrder('"x"'), () => store.faults.remove("x")],
     [/^outcome: /, () => store.pay(id, "paid" as "failed")],
     [/^action: /, () => store.faults.add({ action: "explode" as "status" })],
     [/^id: /, () => store.timeline(5 as unknown as string)],
     [
-      valuesIn("create: ", '"idempotency_key"', "idempotencyKey"),
+      inOrder("create: ", '"idempotency_key"', "idempotencyKey"),
       () => store.orders.create(ORDER, { idempotency_key: "key-number-1" } as object),
     ],
     [
-      valuesIn("create: idempotencyKey ", " 5"),
+      inOrder("create: idempotencyKey ", " 5"),
       () => store.sessions.create(ORDER, { idempotencyKey: 5 as unknown as string }),
     ],
     [
-      valuesIn("create: ", "idempotencyKey", '"key-number-1"'),
+      inOrder("create: ", "idempotencyKey", '"key-number-1"'),
       () => store.orders.create(ORDER, "key-number-1" as unknown as object),
     ],
     [
-      valuesIn("receiver: ", '"event"', "answer, events"),
+      inOrder("receiver: ", '"event"', "answer, events"),
       () => store.receiver({ event: ["order.paid"] } as object),
     ],
-    [valuesIn("receiver: answer ", " 500"), () => store.receiver({ answer: 500 as unknown as () => number })],
+    [inOrder("receiver: answer ", " 500"), () => store.receiver({ answer: 500 as unknown as () => number })],
     [
-      valuesIn("waitFor: ", '"timeout"', "timeoutMs"),
+      inOrder("waitFor: ", '"timeout"', "timeoutMs"),
       () => store.events.waitFor("order.paid", { timeout: 1 } as object),
     ],
     [
-      valuesIn("waitFor: timeoutMs ", "2147483647", "NaN"),
+      inOrder("waitFor: timeoutMs ", "2147483647", "NaN"),
       () => store.requests.waitFor("order.paid", { timeoutMs: Number.NaN }),
     ],
     [
-      valuesIn("list: ", '"typ"', "event_id, type,"),
+      inOrder("list: ", '"typ"', "event_id, type,"),
       () => store.events.list({ typ: "order.created" } as object),
     ],
-    [valuesIn("list: ", '"data.order"', "data.id,"), () => store.events.list({ data: { order: "o" } })],
+    [inOrder("list: ", '"data.order"', "data.id,"), () => store.events.list({ data: { order: "o" } })],
     [
-      valuesIn("list: ", '"endpoint"', "id, endpointId,"),
+      inOrder("list: ", '"endpoint"', "id, endpointId,"),
       () => store.deliveries.list({ endpoint: "x" } as object),
     ],
-    [valuesIn("waitFor: ", '"verb"', "requestId,"), () => store.requests.waitFor({ verb: "POST" } as object)],
+    [inOrder("waitFor: ", '"verb"', "requestId,"), () => store.requests.waitFor({ verb: "POST" } as object)],
     [
-      valuesIn("list: ", '"fault.what"', "fault.id, fault.action"),
+      inOrder("list: ", '"fault.what"', "fault.id, fault.action"),
       () => store.requests.list({ fault: { what: "reset" } } as object),
     ],
-    [valuesIn("list: ", '"order.created"'), () => store.events.list("order.created" as unknown as object)],
-    [valuesIn("waitFor: ", " 5"), () => store.deliveries.waitFor(5 as unknown as string)],
+    [inOrder("list: ", '"order.created"'), () => store.events.list("order.created" as unknown as object)],
+    [inOrder("waitFor: ", " 5"), () => store.deliveries.waitFor(5 as unknown as string)],
   ];
   for (const [values, call] of wrong)
     await expect(call()).rejects.toMatchObject({
@@ -192,11 +192,11 @@ test("a wait finds earlier and later entries, and lists the entries it saw if it
   ]);
   const late = store.events.waitFor("order.cancelled", { timeoutMs: 1 });
   const [head, ...lines] = (await late.then(String, String)).split("\n");
-  expect(head).toMatch(valuesIn("WaitError: ", '"order.cancelled"', " 1 ms", " 4 "));
+  expect(head).toMatch(inOrder("WaitError: ", '"order.cancelled"', " 1 ms", " 4 "));
   expect(lines).toEqual([
-    expect.stringMatching(valuesIn("order.created", "order-1")),
+    expect.stringMatching(inOrder("order.created", "order-1")),
     expect.any(String),
-    expect.stringMatching(valuesIn("order.succeeded", "order-1")),
+    expect.stringMatching(inOrder("order.succeeded", "order-1")),
     expect.any(String),
   ]);
   await store.reset();
@@ -224,11 +224,11 @@ test("a receiver whose answer function returns no valid status reports the mista
     );
     expect(attempts[0]).toMatchObject({
       status: 500,
-      answer: expect.stringMatching(valuesIn(...values)) as string,
+      answer: expect.stringMatching(inOrder(...values)) as string,
     });
     await expect(receiver.waitFor({ typ: "x" } as object)).rejects.toThrow('waitFor: "typ" ');
     await expect(store.deliveries.waitFor("order.created", { timeoutMs: 0 })).rejects.toThrow(
-      valuesIn('"order.created"', " 0 ms", " 500 "),
+      inOrder('"order.created"', " 0 ms", " 500 "),
     );
     await receiver.close();
   }
@@ -273,17 +273,17 @@ test("startSandbox refuses an invalid option before it creates anything", async 
   const folder = join(tempFolder(), "state");
   const missing = join(tempFolder(), "none.json");
   const rows: readonly (readonly [object, RegExp])[] = [
-    [{ ports: 1 }, valuesIn("startSandbox: ports ", "state, port,")],
-    [{ port: 70_000 }, valuesIn("startSandbox: port ", "65535")],
-    [{ rateLimit: "fast" }, valuesIn("startSandbox: rateLimit ", "5/s")],
-    [{ checkoutLifetime: "1s" }, valuesIn("startSandbox: checkoutLifetime ", "5m", "24h")],
-    [{ allowTargets: ["http://x"] }, valuesIn("startSandbox: allowTargets")],
-    [{ now: "today" }, valuesIn("startSandbox: now ", '"today"')],
-    [{ now: "2026-01-01T00:00:00" }, valuesIn("startSandbox: now ", '"2026-01-01T00:00:00"')],
-    [{ seed: "" }, valuesIn("startSandbox: seed ")],
-    [{ state: "disk" }, valuesIn("startSandbox: state ", '"memory"')],
-    [{ config: { sandbox: { rate: "5/s" } } }, valuesIn("config:3:5: sandbox.rate: ")],
-    [{ config: missing }, valuesIn(missing)],
+    [{ ports: 1 }, inOrder("startSandbox: ports ", "state, port,")],
+    [{ port: 70_000 }, inOrder("startSandbox: port ", "65535")],
+    [{ rateLimit: "fast" }, inOrder("startSandbox: rateLimit ", "5/s")],
+    [{ checkoutLifetime: "1s" }, inOrder("startSandbox: checkoutLifetime ", "5m", "24h")],
+    [{ allowTargets: ["http://x"] }, inOrder("startSandbox: allowTargets")],
+    [{ now: "today" }, inOrder("startSandbox: now ", '"today"')],
+    [{ now: "2026-01-01T00:00:00" }, inOrder("startSandbox: now ", '"2026-01-01T00:00:00"')],
+    [{ seed: "" }, inOrder("startSandbox: seed ")],
+    [{ state: "disk" }, inOrder("startSandbox: state ", '"memory"')],
+    [{ config: { sandbox: { rate: "5/s" } } }, inOrder("config:3:5: sandbox.rate: ")],
+    [{ config: missing }, inOrder(missing)],
   ];
   for (const [wrong, values] of rows) {
     const started = startSandbox({ state: { folder }, ...wrong });

@@ -16,7 +16,7 @@ import { environmentText } from "../../src/cli/sandbox/env.ts";
 import type { ReadyMessage } from "../../src/host/ready.ts";
 import { eventually } from "../support/eventually.ts";
 import { createHarness, type CommandOptions, type Harness, type Result } from "../support/harness.ts";
-import { valuesIn } from "../support/values-in.ts";
+import { inOrder } from "../support/in-order.ts";
 import { installedShells } from "../support/machine.ts";
 import { HOSTILE_TEXTS } from "../support/hostile-texts.ts";
 import { REAL } from "../support/real.ts";
@@ -99,7 +99,7 @@ test("a failed detached start prints the sandbox's error, with its exit code", a
   expect([wrong.code, problemIn(wrong).error.code]).toEqual([2, "usage"]);
   harness.occupy(4242);
   const moved = await type("sandbox start --detach");
-  expect(moved.stderr).toMatch(valuesIn("4242", "another-program (pid 4711)", "4243"));
+  expect(moved.stderr).toMatch(inOrder("4242", "another-program (pid 4711)", "4243"));
   expect(harness.readState("sandbox.log")).toContain("4243");
 });
 
@@ -195,12 +195,12 @@ test("a start refuses a configuration that is invalid or differs from the runnin
   file("broken.json", "{");
   const rows: readonly (readonly [config: string, code: number, values: RegExp])[] = [
     ["", 0, /^$/],
-    ["--config other.json", 2, valuesIn("store Other")],
-    ["--config dearer.json", 2, valuesIn("price tea amount_minor", " 800", " 700")],
-    ["--config faster.json", 2, valuesIn("rate_limit", " 5/s", " 1000/s")],
+    ["--config other.json", 2, inOrder("store Other")],
+    ["--config dearer.json", 2, inOrder("price tea amount_minor", " 800", " 700")],
+    ["--config faster.json", 2, inOrder("rate_limit", " 5/s", " 1000/s")],
     ["--config faster.json --rate-limit 1000/s", 0, /^$/],
-    ["--config broken.json", 2, valuesIn("broken.json:1")],
-    ["--config missing.json", 2, valuesIn(join(harness.cwd, "missing.json"))],
+    ["--config broken.json", 2, inOrder("broken.json:1")],
+    ["--config missing.json", 2, inOrder(join(harness.cwd, "missing.json"))],
   ];
   for (const flag of ["--reuse", "--detach"]) {
     for (const [config, code, values] of rows) {
@@ -396,7 +396,7 @@ test("sandbox status shows whether and where a sandbox runs, and exits with 0 or
       problem: null,
     },
   ]);
-  expect((await type("sandbox status")).stdout).toMatch(valuesIn(...RUNNING_FACTS));
+  expect((await type("sandbox status")).stdout).toMatch(inOrder(...RUNNING_FACTS));
   harness.setFault(() =>
     Promise.resolve({ ok: false, failure: "timeout", message: "no answer within 5000 ms" }),
   );
@@ -433,9 +433,9 @@ test("sandbox wait ends when the sandbox is healthy, or reports its last observa
   const harness = createHarness();
   const type = typist(harness);
   const rows: (readonly [line: string, code: number, values: RegExp])[] = [
-    ["sandbox wait --timeout 1s", 7, valuesIn(" 1s", NO_SANDBOX)],
-    ["sandbox wait --timeout 1s --base-url http://127.0.0.1:4999/v1", 7, valuesIn("ECONNREFUSED")],
-    ["sandbox wait --base-url ftp://x", 2, valuesIn("--base-url", "CHECKOUT_BASE_URL")],
+    ["sandbox wait --timeout 1s", 7, inOrder(" 1s", NO_SANDBOX)],
+    ["sandbox wait --timeout 1s --base-url http://127.0.0.1:4999/v1", 7, inOrder("ECONNREFUSED")],
+    ["sandbox wait --base-url ftp://x", 2, inOrder("--base-url", "CHECKOUT_BASE_URL")],
   ];
   for (const [line, code, values] of rows) {
     const waited = await type(line);
@@ -447,7 +447,7 @@ test("sandbox wait ends when the sandbox is healthy, or reports its last observa
     return sent.ok && request.url.endsWith("/healthz") ? { ...sent, status: 503 } : sent;
   });
   const { ready } = await harness.start();
-  expect((await type("sandbox wait --timeout 1s")).stderr).toMatch(valuesIn("/healthz", " 503"));
+  expect((await type("sandbox wait --timeout 1s")).stderr).toMatch(inOrder("/healthz", " 503"));
   harness.setFault((_request, deliver) => deliver());
   const found = await type("sandbox wait --json");
   expect([found.code, JSON.parse(found.stdout)]).toEqual([0, { ok: true, base_url: ready.base_url }]);
