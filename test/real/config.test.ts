@@ -480,11 +480,11 @@ test("config diff shows the plan, config apply executes it once, and only --prun
     return_origins: [],
     endpoints: [{ url: "http://localhost:3000/other" }],
   };
-  const inOrder = {
+  const sequential = {
     ...SHOP,
     endpoints: [{ url: "http://localhost:3000/hooks", events: ["order.*"], in_order: true }],
   };
-  save(harness.cwd, { stores: [inOrder] });
+  save(harness.cwd, { stores: [sequential] });
   const { said } = await ask(harness, "config diff");
   expect(said).toMatchObject({
     changes: expect.arrayContaining([
