@@ -425,9 +425,9 @@ function createClock(start: number): Clock {
   };
 }
 
-/** Lets due work write in the next turns of the loop, as in real time. */
+/** Lets due work write in the next turns of the loop, as in real time: a write waits one turn for others. */
 async function turns(): Promise<void> {
-  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 6; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Types the next answer once its question is on the screen. */
