@@ -737,6 +737,27 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
+  payment_again: [
+    "booked_once",
+    class extends CarefulShop {
+      private readonly headerIds = new Set<string>();
+      private isKnown = false;
+      // Knows an event by the id in its header, which is not signed.
+      override answer(request: HttpRequest): Promise<HttpResponse> {
+        const at = request.rawHeaders.findIndex((name) => name.toLowerCase() === "checkout-event-id");
+        const id = request.rawHeaders[at + 1] ?? "";
+        this.isKnown = this.headerIds.has(id);
+        if (at >= 0) this.headerIds.add(id);
+        return super.answer(request);
+      }
+      override take(event: ShopEvent): Promise<number> {
+        const order = this.orders.get(event.data.order_id);
+        const isSeen = this.seen.has(event.event_id);
+        if (isSeen && !this.isKnown && event.data.status === "succeeded") order?.bookings.push("again");
+        return super.take(event);
+      }
+    },
+  ],
   pending_long: [
     "never_unpaid",
     class extends CarefulShop {

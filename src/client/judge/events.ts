@@ -134,7 +134,8 @@ export function postsOf(
   const order = { id: eventId, body };
   const sentType = variant.event === "payment" ? paymentType(order) : type;
   // The forged copy of a payment event keeps the event_id.
-  const isCopy = variant.changeEvent === undefined && type.endsWith(".succeeded");
+  const isCopy =
+    variant.changeEvent === undefined && variant.hasOtherId !== true && type.endsWith(".succeeded");
   const ownEvent = { id: variant.ownId ?? (isCopy ? eventId : world.uuid()), storeId: "", createdAt };
   const keys = { secret: "", retiredSecret: undefined, realNow: world.now(), dialect };
   return endpoints
