@@ -116,7 +116,7 @@ export type ServerLimits = {
   readonly silenceMs: number;
   /** Paths, without a query, that accept larger bodies. */
   readonly bodyLimits?: readonly { readonly path: RegExp; readonly bodyBytes: number }[];
-  /** Heads are request line and headers. The limit also holds for all paths below. */
+  /** A head is the request line and the headers. The limit also applies to all paths below these paths. */
   readonly largerHeads?: { readonly paths: readonly string[]; readonly headBytes: number };
 };
 

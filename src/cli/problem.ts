@@ -95,7 +95,6 @@ export function usageProblem(message: string, next: string): Problem {
   return { exitCode: EXIT.usage, code: "usage", message, next };
 }
 
-/** Exit 4. */
 export function missingCredential(message: string, next: string): Problem {
   return { exitCode: EXIT.credential, code: "credential_missing", message, next };
 }

@@ -39,7 +39,10 @@ const runSchema = () =>
     store_id: z.optional(z.string()),
     /** Sandboxes before decision 96 do not write this field. */
     instance_id: z.optional(z.string()),
-    /** If the log is empty and no later opening changed the database, no commit was lost. */
+    /**
+     * The last opening that had changed the database, if the log was empty when the sandbox was ready. If a start after
+     * a kill finds an empty log and the same opening, no commit was lost.
+     */
     opening: z.optional(z.string()),
     /** The machine or container of the process; missing in older versions. */
     host: z.optional(z.string()),

@@ -13,7 +13,7 @@ export type StoreInput = {
   readonly name: string | undefined;
   readonly dialect?: Dialect | undefined;
   readonly merchant: { readonly id: string } | undefined;
-  /** Already on the operator's disk. Default: id and key are generated. */
+  /** The first store's id and key, as saved on the operator's disk. Default: id and key are generated. */
   readonly given?: FirstStore | undefined;
 };
 

@@ -68,9 +68,7 @@ export async function startInProcess(
       stop.resolve();
       await endPromise;
     },
-    /**
-     * Resolves when the sandbox has closed, even by itself. Never rejects: `close` rejects with an error of the end.
-     */
+    /** Resolves when the sandbox has closed, even without a call of `close`. Never rejects: only `close` does. */
     endPromise: endPromise.then(
       () => undefined,
       () => undefined,

@@ -46,7 +46,7 @@ export function runInShell(command: ShellCommand, usersMask: number): Promise<Sh
     child.once("exit", (exitCode) => {
       stopWatching();
       if (process.platform !== "win32") killTree(child);
-      // A process that left the group may still hold an output, and is not waited for.
+      // A process that left the group may keep an output open; do not wait for it.
       const outputTimer = setTimeout(() => outputs.forEach((stream) => stream.destroy()), OUTPUT_GRACE_MS);
       child.once("close", () => {
         clearTimeout(outputTimer);

@@ -26,7 +26,7 @@ export type PayerOptions = CommonOptions & {
   readonly secretFile?: string;
 };
 
-/** The port is fixed, because the address is registered with the service. */
+/** The default is the same in each run, because the receiver's URL is registered with the service. */
 const DEFAULT_PORT = 4300;
 const IDLE_TIMEOUT_MS = 30_000;
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -82,7 +82,7 @@ export async function openPaymentReceiver(context: Context, options: PayerOption
       probeOptions: ProbeOptions,
     ): Promise<PaymentEvidence> => {
       const { checkout_url: url } = checkoutInAnswer(answers.get(FIRST_PROBE));
-      // Printed in every mode, because otherwise no payer knows the address.
+      // Printed in every mode, because the payer needs the address.
       printer.trace(`pay the order: ${printable(String(url))}\n${instructions}`);
       const payment = await awaitPayment(world, target, { ...probeOptions, answers, receiver });
       return { ...payment, secrets };

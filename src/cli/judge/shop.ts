@@ -91,7 +91,7 @@ async function serveShop(
   try {
     const shop = await startShop(
       { world: context.world, signal },
-      // An address without a port is no address of a served shop.
+      // 0: the endpoint's URL has no port, so it is not a served shop's, and the shop gets a free port.
       { commandLine: serve, receiverPath: path, env, port: ownPort === 0 ? undefined : ownPort },
     );
     if (ownEndpoint !== undefined) return shop;

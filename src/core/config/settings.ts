@@ -262,7 +262,7 @@ export function servedSettingsOf(options: SettingOptions & { readonly port: numb
     servedName,
     serve(Reflect.get(options, option) ?? defaultValue),
   ]);
-  // Every setting has a served value without its option, except the port, which is given.
+  // The cast is safe: `serve` has a value for each unset setting except the port, which `options` always has.
   return Object.fromEntries(entries) as ServedSettings;
 }
 

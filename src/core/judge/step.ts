@@ -118,7 +118,7 @@ export type Step =
       readonly share?: number;
     }
   | { readonly act: "look"; readonly of: OrderName }
-  /** The service itself delivers until nothing is due: the store's clock is moved. */
+  /** Advances the store's clock, so that the service delivers, until the order is final and no delivery is due. */
   | { readonly act: "deliver_all"; readonly of: OrderName };
 
 /**

@@ -48,7 +48,7 @@ export const OBJECT_CLASSES = { stores: "stores", index: "index" } as const;
 
 export const INDEX_NAME = "index";
 
-/** The runtime derives the name from class and name; with it, the host finds the database of a store. */
+/** Derives the file name as the runtime does, so that the host finds an object's database. */
 export function objectFileName(objectClass: keyof typeof OBJECT_CLASSES, name: string): string {
   const key = createHash("sha256").update(OBJECT_CLASSES[objectClass]).digest();
   const halfDigest = (text: string | Buffer): Buffer =>

@@ -47,8 +47,8 @@ export async function resetStores(
 }
 
 /**
- * Also deletes the merchant if it has no other store. Refuses with `state_conflict` the first store, or a
- * store to which requests do not end.
+ * Also deletes the merchant if it has no other store. Refuses with `state_conflict` the first store, and a
+ * store whose open requests do not end in time.
  */
 export function deleteStore(context: ErasureContext, storeId: string): Promise<Outcome<ErasedStore>> {
   const { store, storeGate } = context;

@@ -110,7 +110,7 @@ function permitRoute(
   return permission.ok ? permitStore(caller, params["store_id"]) : permission;
 }
 
-/** The payment pages' host names must not use the portal (decision 1), also behind a proxy. */
+/** Accepts only the portal's own host names, also behind a proxy: the payment pages have others (decision 1). */
 function requirePortalHost({ origin, port }: PortalContext["portal"], request: HttpRequest): Outcome<void> {
   const [host = ""] = headerLines(request, "host");
   if (/^(127\.0\.0\.1|\[::1\])(:|$)/.test(host)) return refuseFact("portal_elsewhere", { origin });

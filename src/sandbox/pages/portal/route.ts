@@ -37,7 +37,7 @@ import {
 
 export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
   readonly minRole: MinRole | null;
-  /** Waits while its store is being erased, as its operation does (decision 91). */
+  /** Whether a request waits while its store is being erased (decision 91). An action waits if its operation does. */
   readonly entersStore: boolean;
   /** Only our own pages may request this route, such as a script. Default: links on other sites may lead here. */
   readonly isOwnPagesOnly?: true;
