@@ -871,7 +871,7 @@ test("all answers of a receiver together determine the cause of each failed case
   }
 });
 
-test("every leaf of the cause table determines the cause of some answers", () => {
+test("each leaf of the cause table is needed for the causes of at least one row", () => {
   const causesOf = ([, answers, , facts]: Row, leaves: typeof LEAVES) =>
     JSON.stringify([...explainCases(drilled(answers, facts), leaves).causes]);
   const told = ROWS.map((row) => causesOf(row, LEAVES));

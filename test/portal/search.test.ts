@@ -96,7 +96,7 @@ test("search results are listed by kind, and a text without results is shown esc
   expect((await find("cart-")).text).toContain(refusedOrders[1]);
 });
 
-test("an order that was only refused links to its requests, without circular links", async () => {
+test("an order_id whose creates were all refused links to its requests, without circular links", async () => {
   const { portal, ids } = await openShop();
   const requests = await portal.get(`${portal.home}/requests`);
   const links = [...requests.html.matchAll(/href="([^"]*(?:checkouts|requests\?q)[^"]*)"/g)].map(

@@ -67,7 +67,7 @@ test("replacements from before the kit was loaded do not affect the kit, or are 
     expect(rowsOf(await run(cwd, SCRIPT, name))).toEqual([[name, wanted]]);
 });
 
-test("vitest's fake timers, all together or one alone, stop neither the sandbox nor its waits", async () => {
+test("vitest's fake timers, all or only one of them, stop neither the sandbox nor its waits", async () => {
   for (const toFake of [undefined, ...FAKED.map((name) => [name])]) {
     vi.useFakeTimers(toFake === undefined ? {} : { toFake });
     try {

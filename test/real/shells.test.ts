@@ -203,7 +203,7 @@ test("SHELL determines the shell, and without SHELL the shell on Windows is Powe
   for (const [env, shell] of cases) expect([env, shellOf(env)]).toEqual([env, shell]);
 });
 
-test("the line about the machine lists its shells and languages", () => {
+test("the machine line of the test summary lists shells and languages", () => {
   expect(machineLine()).toMatch(/^shells: sh\b.*; languages: [^\n]*$/);
 });
 

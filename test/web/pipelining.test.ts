@@ -99,7 +99,7 @@ test("pipelined requests are handled a few at a time", async () => {
   expect(got().answers).toEqual(asked);
 });
 
-test("requests of a client that has gone are not handled", async () => {
+test("requests that wait when their client disconnects are not handled", async () => {
   const ends: (() => void)[] = [];
   const { asked, socket, readAllBefore } = await flood(PIPELINED, async (target) => {
     await new Promise<void>((resolve) => ends.push(resolve));
