@@ -746,9 +746,11 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       override answer(request: HttpRequest): Promise<HttpResponse> {
         const at = request.rawHeaders.findIndex((name) => name.toLowerCase() === "checkout-event-id");
         const id = request.rawHeaders[at + 1] ?? "";
+        if (at < 0) return super.answer(request);
         this.isKnown = this.headerIds.has(id);
-        if (at >= 0) this.headerIds.add(id);
-        return super.answer(request);
+        this.headerIds.add(id);
+        const { event_id: ownId } = parseJson(Buffer.from(request.body).toString()) as ShopEvent;
+        return super.answer({ ...request, rawHeaders: request.rawHeaders.with(at + 1, ownId) });
       }
       override take(event: ShopEvent): Promise<number> {
         const order = this.orders.get(event.data.order_id);

@@ -143,7 +143,7 @@ export const PLACES = {
   payment_then_new_type: {
     kind: "events",
     title: ["a paid order, then an event of a type from a later version", "支付后收到后续版本类型的事件"],
-    events: [TELL, LOOK, tellAs("new_type", "succeeded")],
+    events: [TELL, tellAs("new_type", "succeeded")],
     causes: causedBy("books_unknown_type", "booked_once", "final_stays"),
   },
   second_cancelled: laterAttempt(["a second attempt after a cancellation", "取消后再次下单"], "cancelled"),
