@@ -186,6 +186,17 @@ test("a history uses only orders that it created, and declares the settings that
   }
 });
 
+test("no combination of places looks at an order while the API fails, when no shop can know the payment", () => {
+  for (const name of pairedCombinations(() => true).map(combinationName)) {
+    const { steps } = historyOf(name);
+    const [start, end] = ["findIndex", "findLastIndex"].map((find) =>
+      steps[find as "findIndex"](({ act }) => act === "faults"),
+    );
+    const looks = steps.slice(start, end).filter(({ act }) => act === "look");
+    expect([name, looks]).toEqual([name, []]);
+  }
+});
+
 test("neighbour order_ids are distinct and have at most 32 characters", () => {
   for (const id of ["order-1001", "1001", "a", "x".repeat(32)])
     for (const how of [
