@@ -8,7 +8,7 @@ import {
   type OperationName,
 } from "../../src/core/control/operations.ts";
 import { isPermitted } from "../../src/core/control/rights.ts";
-import { fetchingListenerAddress } from "../../src/core/webhook/endpoint.ts";
+import { pullListenerUrl } from "../../src/core/webhook/endpoint.ts";
 import { AREAS } from "../../src/sandbox/areas.ts";
 import { part } from "../support/campaign.ts";
 import { runtimeHere, type StorePair } from "../support/runtimes.ts";
@@ -16,7 +16,7 @@ import { runtimeHere, type StorePair } from "../support/runtimes.ts";
 const RUNTIME = runtimeHere();
 const HAS_SNAPSHOTS = !RUNTIME.lacks.has("createStoreSnapshot");
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
-const LISTENER_URL = fetchingListenerAddress("0123abcd");
+const LISTENER_URL = pullListenerUrl("0123abcd");
 
 type Call = { readonly path: string; readonly method: string; readonly body: string };
 type Site = {

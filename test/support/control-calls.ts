@@ -5,7 +5,7 @@ import {
   type OperationName,
 } from "../../src/core/control/operations.ts";
 import { duplicatesSubject } from "../../src/core/readiness/drills/drill.ts";
-import { fetchingListenerAddress } from "../../src/core/webhook/endpoint.ts";
+import { pullListenerUrl } from "../../src/core/webhook/endpoint.ts";
 import { describedBy, type ControlDocument } from "./described.ts";
 import type { FullAnswer } from "./harness.ts";
 import { refusalText } from "./refusal-texts.ts";
@@ -64,7 +64,7 @@ export async function callEveryOperation(service: ControlledService): Promise<re
     readonly events: { event_id: string }[];
   };
   const eventId = listed.events[0]?.event_id ?? "";
-  const address = { url: fetchingListenerAddress("0123abcd") };
+  const address = { url: pullListenerUrl("0123abcd") };
   const listener = await call(`${STORE}/listener`, { body: JSON.stringify(address) });
   await call(`${STORE}/endpoints/${String(listener.body.data?.["id"])}/test`, { body: "{}" });
   const fetching = `${STORE}/listener/requests?${new URLSearchParams(address).toString()}`;

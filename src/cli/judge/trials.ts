@@ -9,7 +9,7 @@ import {
 } from "../../client/judge/bench.ts";
 import { createOrders } from "../../client/judge/checkouts.ts";
 import { openReturnPage } from "../../client/judge/returns.ts";
-import { wasRefused } from "../../client/judge/plain.ts";
+import { wasNewestCreateRefused } from "../../client/judge/plain.ts";
 import { awaitNewOrder } from "../../client/judge/looks.ts";
 import type { ShopField } from "../../core/judge/shop.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
@@ -52,7 +52,7 @@ export function tryShop(
     const startedAt = world.now();
     let purchase = createPurchase(bench.newId());
     let trials = await tryCreate(bench, purchase);
-    if (purchase.checkouts.length === 0 && (await wasRefused(bench, startedAt))) {
+    if (purchase.checkouts.length === 0 && (await wasNewestCreateRefused(bench, startedAt))) {
       orderIds.useCommonIds();
       purchase = createPurchase(bench.newId());
       trials = await tryCreate(bench, purchase);

@@ -14,7 +14,7 @@ import {
 import { pollDeliveries } from "../../client/listen/polling.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
-import { fetchingListenerAddress, isFetchingListenerAddress } from "../../core/webhook/endpoint.ts";
+import { pullListenerUrl, isPullListenerUrl } from "../../core/webhook/endpoint.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { cutText, printable } from "../../core/text.ts";
 import { VERSION } from "../../version.ts";
@@ -107,7 +107,7 @@ async function openSession(context: Context, options: SessionOptions): Promise<S
     [Symbol.asyncDispose]: () => waitAtMost(world, STOP_TIMEOUT_MS, closeSession(session)),
   });
   if (sender.kind === "sandbox" && sender.fetchesDeliveries) {
-    const url = fetchingListenerAddress(world.freshId().slice(0, LISTENER_NAME_LENGTH));
+    const url = pullListenerUrl(world.freshId().slice(0, LISTENER_NAME_LENGTH));
     const openedSession = createSession(context, options, { url, port: 0 });
     const { registration, webhooks } = openedSession;
     if (registration === undefined) throw new Error("a listener of a sandbox is registered there");
@@ -332,7 +332,7 @@ function createKeyHandler(
 
 async function closeSession({ listener, webhooks, registration, url }: Session): Promise<void> {
   // A listener that fetches its deliveries answers them before it leaves, because it cannot answer afterwards.
-  if (isFetchingListenerAddress(url)) await listener.close(DRAIN_TIMEOUT_MS);
+  if (isPullListenerUrl(url)) await listener.close(DRAIN_TIMEOUT_MS);
   await registration?.leave();
   await listener.close(DRAIN_TIMEOUT_MS);
   await webhooks.idle();

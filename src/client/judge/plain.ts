@@ -41,7 +41,7 @@ export async function runPlainPurchase(bench: Bench, onSlow: () => void) {
   const firstPurchase = await purchaseOnce(bench, onSlow);
   const { useCommonIds } = bench;
   const hasOrder = firstPurchase.purchase.checkouts.length > 0;
-  if (!hasOrder && useCommonIds !== undefined && (await wasRefused(bench, startedAt))) {
+  if (!hasOrder && useCommonIds !== undefined && (await wasNewestCreateRefused(bench, startedAt))) {
     useCommonIds();
     return purchaseOnce(bench, onSlow);
   }
@@ -50,7 +50,7 @@ export async function runPlainPurchase(bench: Bench, onSlow: () => void) {
   return isBusy && bench.shop.takeOrder === undefined ? purchaseOnce(bench, onSlow) : firstPurchase;
 }
 
-export async function wasRefused({ call }: Bench, startedAt: number): Promise<boolean> {
+export async function wasNewestCreateRefused({ call }: Bench, startedAt: number): Promise<boolean> {
   const newestCreate = { method: "POST", path: "/v1/", by: "merchant", limit: 1 } as const;
   const { requests } = await call({ name: "listRequests", body: newestCreate });
   return requests.some(({ status, realAt }) => status === 400 && realAt >= startedAt);

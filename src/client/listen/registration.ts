@@ -1,5 +1,5 @@
 import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
-import { isFetchingListenerAddress } from "../../core/webhook/endpoint.ts";
+import { isPullListenerUrl } from "../../core/webhook/endpoint.ts";
 import type { World } from "../../world.ts";
 import { callControl, type ControlCall, type ControlResult, type ControlTarget } from "../control/control.ts";
 import type { DeliverySource, NextAttempt, ListenerSecrets, AttemptInFlight } from "./listener.ts";
@@ -173,7 +173,7 @@ async function check(registration: RegistrationState): Promise<ConnectionChange>
   if (registration.state === "left") return NO_CHANGE;
   // The sandbox has another database now, which does not have this endpoint.
   if (answer.end === "refusal" && answer.error.code === "not_found") return reconnect(registration);
-  if (answer.end === "refusal" && answer.status === 401 && isFetchingListenerAddress(url))
+  if (answer.end === "refusal" && answer.status === 401 && isPullListenerUrl(url))
     return { kind: "refused", answer };
   if (answer.end !== "success") return markLost(registration);
   const { state, reason, pausedBy } = answer.value;

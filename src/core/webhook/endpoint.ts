@@ -20,11 +20,11 @@ export type EffectiveEndpoint = EndpointEntry & Pick<Endpoint, "storeId">;
 export const LISTENER_DISCONNECTED = "listener_disconnected" satisfies PartName;
 
 /** No network resolves the name (RFC 2606). */
-export function fetchingListenerAddress(name: string): string {
+export function pullListenerUrl(name: string): string {
   return `http://${name}.listener.invalid/`;
 }
 
-export function isFetchingListenerAddress(url: string): boolean {
+export function isPullListenerUrl(url: string): boolean {
   return /^http:\/\/[0-9a-f]+\.listener\.invalid\/$/.test(url);
 }
 

@@ -2,7 +2,7 @@ import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import { duplicatesSubject, type RecordedDrill } from "../../core/readiness/drills/drill.ts";
-import { isFetchingListenerAddress, type Endpoint } from "../../core/webhook/endpoint.ts";
+import { isPullListenerUrl, type Endpoint } from "../../core/webhook/endpoint.ts";
 import type { World } from "../../world.ts";
 import { withStore } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
@@ -60,7 +60,7 @@ function endpointToDrill(context: DrillsContext, storeId: string, endpointId: st
   if (endpoint.kind === "url") return accept(endpoint);
   const url = context.listenerTargets.get(storeId);
   // A listener that fetches its deliveries forwards them to an address that is valid only on its own machine.
-  if (url !== undefined && !isFetchingListenerAddress(endpoint.url)) return accept({ ...endpoint, url });
+  if (url !== undefined && !isPullListenerUrl(endpoint.url)) return accept({ ...endpoint, url });
   return refuseFact("endpoint_of_listener", { endpoint: endpointId });
 }
 

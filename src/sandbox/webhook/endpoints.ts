@@ -1,7 +1,7 @@
 import { ALL_EVENTS, parseEventTypes, matchesPatterns } from "../../core/checkout/event-types.ts";
 import {
   effectiveEndpoint,
-  isFetchingListenerAddress,
+  isPullListenerUrl,
   LISTENER_DISCONNECTED,
   reasonOf,
   type Endpoint,
@@ -83,7 +83,7 @@ export function registerListener(
   },
 ): Promise<Outcome<EndpointWithSecrets & { readonly replayed: number }>> {
   const { targets } = context;
-  const ownHosts = isFetchingListenerAddress(listenerForm.url) ? [new URL(listenerForm.url).host] : [];
+  const ownHosts = isPullListenerUrl(listenerForm.url) ? [new URL(listenerForm.url).host] : [];
   const allowedHosts = [...targets.allowedHosts, ...ownHosts];
   const form = checkForm({ targets: { ...targets, allowedHosts } }, listenerForm);
   return withStore(context, storeId, (store, now) => {

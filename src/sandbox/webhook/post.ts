@@ -1,6 +1,6 @@
 import type { Hold } from "../../core/webhook/hold.ts";
 import { MAX_ANSWER_BYTES, type DeliveryError } from "../../core/webhook/delivery.ts";
-import { isFetchingListenerAddress } from "../../core/webhook/endpoint.ts";
+import { isPullListenerUrl } from "../../core/webhook/endpoint.ts";
 import { orderIdIn } from "../../core/request/logged-request.ts";
 import { redactStored } from "../../core/request/redaction.ts";
 import { parseCertificates } from "../../core/webhook/certificates.ts";
@@ -54,7 +54,7 @@ export async function postToReceiver(
         : result,
     milliseconds: Math.round((endedAt ?? world.monotonic()) - startedAt),
   });
-  if (isFetchingListenerAddress(url) && holdOf(storeId) === undefined) {
+  if (isPullListenerUrl(url) && holdOf(storeId) === undefined) {
     const { headers, body } = requestFields;
     const request = { storeId, url, headers, body: Buffer.from(body).toString() };
     return toPostResult(await relay.send(request, deliveryTimeoutMs));
