@@ -29,12 +29,22 @@ type Report = {
 const REFUSED = { status: 400, headers: {}, body: "" };
 
 /** Judges a served shop by some histories; returns the broken and the unjudged histories. */
-async function judge(Shop: typeof CarefulShop, histories: readonly string[]) {
+async function judge(Shop: typeof CarefulShop, histories: readonly string[], settle = "10s") {
   const site = await openWebhookSite(EPHEMERAL);
   new Shop(site).open();
   writeFileSync(join(site.harness.cwd, "checkout.config.json"), JSON.stringify({ shop: SECTION }));
   const only = histories.flatMap((name) => ["--only", name]);
-  const line = ["checklist", "run", "--trust-config", "--settle", "10s", "--budget", "1h", "--json", ...only];
+  const line = [
+    "checklist",
+    "run",
+    "--trust-config",
+    "--settle",
+    settle,
+    "--budget",
+    "1h",
+    "--json",
+    ...only,
+  ];
   const { code, stdout, stderr } = await site.harness.run(line);
   const due = await site.harness.run(["deliveries", "list", "--state", "due", "--json"]);
   await site.stop();
@@ -139,6 +149,26 @@ test("a shop whose second attempt uses a new order_id passes", async () => {
     }
   }
   expect(await judge(NumberedAttempts, Object.keys(MISTAKES))).toEqual(HELD);
+});
+
+test("a shop that asks the API after its answer, until the API answers, passes", async () => {
+  class AsksLater extends CarefulShop {
+    override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
+      const ask = async (): Promise<void> => {
+        const { status } = await this.site.retrieve(event.data.id);
+        if (status === "") this.site.harness.clock.after(500, () => void ask());
+        else await super.take(event);
+      };
+      void ask();
+      return 200;
+    }
+  }
+  expect(
+    await judge(AsksLater, [
+      "bought_during_payment.payment_then_new_type.webhook_without_api",
+      "third_early.payment_then_new_type.webhook_cut_answer",
+    ]),
+  ).toEqual(HELD);
 });
 
 const AGAIN = ["second_cancelled", "second_failed", "third_attempt", "second_each", "bought_again_open"];
