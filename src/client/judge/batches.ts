@@ -1,5 +1,5 @@
 import { historyOf, namesInOrder, PLAIN_PURCHASE } from "../../core/judge/histories/histories.ts";
-import { combinationName, pairedCombinations } from "../../core/judge/histories/places.ts";
+import { combinationName, pairedCombinations, placesIn } from "../../core/judge/histories/places.ts";
 import type { History } from "../../core/judge/step.ts";
 import type { Bench } from "./bench.ts";
 import type { RunPlan, Turn } from "./played.ts";
@@ -9,10 +9,16 @@ type Pace = "beside" | "alone" | "last";
 
 export function batchesOf(shop: Bench["shop"], plan: RunPlan): readonly (readonly [Pace, readonly Turn[]])[] {
   const batches: [Pace, Turn[]][] = [];
-  const combinations = pairedCombinations((place) => canRun(historyOf(place), shop)).map(combinationName);
-  const allNames = namesInOrder(combinations);
+  // Events and attempts are places of every part.
+  const hasPlace = (place: string): boolean => {
+    const history = historyOf(place);
+    return canRun(history, shop) && (history.part === "duplicates" || plan.parts.has(history.part));
+  };
+  const combinations = pairedCombinations(hasPlace).map(combinationName);
+  const requestedCombinations = [...(plan.names ?? [])].filter((name) => (placesIn(name) ?? []).length > 1);
+  const allNames = namesInOrder([...combinations, ...requestedCombinations]);
   const { names = new Set(allNames) } = plan;
-  for (const name of new Set([...allNames, ...names])) {
+  for (const name of allNames) {
     if (!names.has(name) || name === PLAIN_PURCHASE) continue;
     const history = historyOf(name);
     if (!isPlanned(history, plan) || !canRun(history, shop)) continue;
