@@ -5,6 +5,7 @@ import { EPHEMERAL } from "../support/harness.ts";
 import { EVENT_TYPES } from "../../src/core/checkout/event-types.ts";
 import { part } from "../support/campaign.ts";
 import { CarefulShop, EVENT_MISTAKES, MISTAKES } from "../support/mistaken-shop.ts";
+import type { World } from "../../src/world.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 
 const SECTION = {
@@ -169,6 +170,32 @@ test("a shop that asks the API after its answer, until the API answers, passes",
       "third_early.payment_then_new_type.webhook_cut_answer",
     ]),
   ).toEqual(HELD);
+});
+
+test("an interrupted run reports a combination that broke before other histories have ended", async () => {
+  const site = await openWebhookSite(EPHEMERAL);
+  const { harness } = site;
+  let interrupt: () => void = () => undefined;
+  const [, BooksTwice = CarefulShop] = MISTAKES["second_failed.return_same_moment"] ?? [];
+  class Interrupted extends BooksTwice {
+    override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
+      const answered = await super.take(event);
+      const { bookings = [] } = this.orders.get(event.data.order_id) ?? {};
+      if (bookings.length > 1) harness.clock.after(2500, interrupt);
+      return answered;
+    }
+  }
+  new Interrupted(site).open();
+  writeFileSync(join(harness.cwd, "checkout.config.json"), JSON.stringify({ shop: SECTION }));
+  const only = ["--only", "second_failed.return_same_moment", "--only", "api_refuses"];
+  const onStop: World["onStop"] = (stop) => {
+    interrupt = () => stop("SIGINT");
+    return () => undefined;
+  };
+  const line = ["checklist", "run", "--trust-config", "--json", ...only];
+  const { code, stdout } = await harness.run(line, { world: { onStop } });
+  const { broken } = JSON.parse(stdout) as Report;
+  expect([code, broken.map(({ history }) => history)]).toEqual([130, ["second_failed.return_same_moment"]]);
 });
 
 const AGAIN = ["second_cancelled", "second_failed", "third_attempt", "second_each", "bought_again_open"];

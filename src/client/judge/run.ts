@@ -162,12 +162,12 @@ function runsOf(fact: Observation): readonly { readonly hasEnded: boolean }[] {
 
 async function judgedHistory(bench: Bench, turn: Turn, playedTurn: PlayResult): Promise<JudgedHistory> {
   const { name } = turn;
-  if (bench.signal.aborted) return unplayedHistory(name, factOf("interrupted"));
   const { verdict, orders } = playedTurn;
   const checkouts = orders[0]?.checkouts ?? [];
   const isBroken = verdict.state === "broken";
   const subject = isBroken ? checkouts.at(-1) : checkouts[0];
-  const story = isBroken && subject !== undefined ? await storyOf(bench, subject.orderId, orders) : [];
+  const hasStory = isBroken && subject !== undefined && !bench.signal.aborted;
+  const story = hasStory ? await storyOf(bench, subject.orderId, orders) : [];
   return { name, verdict, reference: subject?.id ?? null, story, evidence: playedTurn };
 }
 
@@ -192,7 +192,7 @@ async function confirm(
     if (isLate(firstVerdict) || hasPassed || rerun.verdict.state === "broken")
       return judgedHistory(bench, turn, rerun);
   }
-  if (isLate(firstVerdict)) return judgedHistory(bench, turn, playedTurn);
+  if (isLate(firstVerdict) && !bench.signal.aborted) return judgedHistory(bench, turn, playedTurn);
   return unplayedHistory(turn.name, factOf(skipReason() ?? "not_again"), firstVerdict.got);
 }
 
