@@ -172,6 +172,29 @@ test("a shop that asks the API after its answer, until the API answers, passes",
   ).toEqual(HELD);
 });
 
+/** Takes the payment of a second attempt only after a pending event. */
+class NeedsPending extends CarefulShop {
+  protected readonly refusal: number = 200;
+  private readonly ended = new Set<string>();
+  override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
+    const { order_id: orderId, status } = event.data;
+    if (this.hasEnded(status)) this.ended.add(orderId);
+    else if (status === "pending") this.ended.delete(orderId);
+    return status === "succeeded" && this.ended.has(orderId) ? this.refusal : super.take(event);
+  }
+}
+
+test("of a combination with a refused event, the fewest places that break are reported", async () => {
+  class AsksForAnother extends NeedsPending {
+    protected override readonly refusal = 503;
+  }
+  const { findings } = await judge(AsksForAnother, [
+    "second_failed",
+    "second_failed.return_half.payment_alone.webhook_slow_api",
+  ]);
+  expect(findings).toEqual(["second_failed.payment_alone: takes_events"]);
+});
+
 test("an interrupted run reports a combination that broke before other histories have ended", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const { harness } = site;

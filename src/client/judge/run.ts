@@ -92,9 +92,17 @@ function createRunner(bench: Bench, plan: RunPlan) {
     for (const [turn, playedTurn] of unsureTurns.splice(0))
       await runUnlessFailed(async () => {
         if (isExplained(turn.name, histories)) return;
-        if (mayBeFlaky(playedTurn)) return report(await confirm(bench, turn, playedTurn, skipReason));
+        const surePlay = mayBeFlaky(playedTurn)
+          ? await confirm(bench, turn, playedTurn, skipReason)
+          : playedTurn;
+        const { got } = playedTurn.verdict;
+        if (surePlay === undefined)
+          return report(unplayedHistory(turn.name, factOf(skipReason() ?? "not_again"), got));
         const knownNames = new Set(histories.map(({ name }) => name));
-        report(await judgedHistory(bench, ...(await shrink([turn, playedTurn], { play, knownNames }))));
+        const smallest = isShrinkable(turn, surePlay)
+          ? await shrink([turn, surePlay], { play, knownNames })
+          : ([turn, surePlay] as const);
+        report(await judgedHistory(bench, ...smallest));
       });
   };
   return { histories, failure: failureController.signal, run, settleUnsure };
@@ -173,14 +181,14 @@ async function judgedHistory(bench: Bench, turn: Turn, playedTurn: PlayResult): 
 
 /**
  * A late history gets its new verdict, and a history with refused events passes if it holds now; any other
- * broken history is not judged unless a rule is broken again.
+ * broken history is not judged, and the result is undefined, unless a rule is broken again.
  */
 async function confirm(
   bench: Bench,
   turn: Turn,
   playedTurn: PlayResult,
   skipReason: () => SkipReason | undefined,
-): Promise<JudgedHistory> {
+): Promise<PlayResult | undefined> {
   const firstVerdict = playedTurn.verdict;
   for (let run = 0; run < MAX_CONFIRMING_RUNS && skipReason() === undefined; run += 1) {
     const rerun = await raceWithAbort(bench.signal, playOnce(bench, turn));
@@ -189,11 +197,9 @@ async function confirm(
       firstVerdict.state === "broken" &&
       firstVerdict.invariant === "takes_events" &&
       rerun.verdict.state === "held";
-    if (isLate(firstVerdict) || hasPassed || rerun.verdict.state === "broken")
-      return judgedHistory(bench, turn, rerun);
+    if (isLate(firstVerdict) || hasPassed || rerun.verdict.state === "broken") return rerun;
   }
-  if (isLate(firstVerdict) && !bench.signal.aborted) return judgedHistory(bench, turn, playedTurn);
-  return unplayedHistory(turn.name, factOf(skipReason() ?? "not_again"), firstVerdict.got);
+  return isLate(firstVerdict) && !bench.signal.aborted ? playedTurn : undefined;
 }
 
 async function playOnce(bench: Bench, { name, kind }: Turn): Promise<PlayResult> {
