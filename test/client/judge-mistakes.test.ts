@@ -195,6 +195,22 @@ test("of a combination with a refused event, the fewest places that break are re
   expect(findings).toEqual(["second_failed.payment_alone: takes_events"]);
 });
 
+test("a shop that forgets bookings at a restart, and books pending payments, breaks both rules in one run", async () => {
+  class ForgetsAndBooksPending extends CarefulShop {
+    override booted(): void {
+      for (const order of this.orders.values()) order.checkouts.clear();
+    }
+    override take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
+      const { order_id: orderId, id, status } = event.data;
+      if (status === "pending")
+        this.site.harness.clock.after(8000, () => this.orders.get(orderId)?.bookings.push(id));
+      return super.take(event);
+    }
+  }
+  const { findings } = await judge(ForgetsAndBooksPending, ["restart_after_answer", "pending_long"]);
+  expect(findings).toEqual(["restart_after_answer: booked_when_paid", "pending_long: never_unpaid"]);
+});
+
 test("an interrupted run reports a combination that broke before other histories have ended", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const { harness } = site;

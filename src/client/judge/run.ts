@@ -19,7 +19,7 @@ import {
   type SkipReason,
   type Turn,
 } from "./played.ts";
-import { isExplained, isShrinkable, shrink } from "./shrink.ts";
+import { isByRestart, isExplained, isShrinkable, shrink } from "./shrink.ts";
 
 /** Histories mostly wait. */
 const MAX_PARALLEL = 10;
@@ -74,6 +74,8 @@ function createRunner(bench: Bench, plan: RunPlan) {
       failureController.abort(error);
     }
   };
+  const isDropped = (turn: Turn, playedTurn: PlayResult): boolean =>
+    isExplained(turn.name, histories) || isByRestart(turn, playedTurn, histories);
   const run: Run = (turn, benchChanges = {}) =>
     runUnlessFailed(async () => {
       if (isExplained(turn.name, histories)) return;
@@ -82,7 +84,7 @@ function createRunner(bench: Bench, plan: RunPlan) {
       const playedTurn = await raceWithAbort(signal, playOnce({ ...ownBench, ...benchChanges }, turn));
       if (playedTurn === undefined) report(unplayedHistory(turn.name, factOf("interrupted")));
       else if (histories.some(leftShopStuck)) report(unplayedHistory(turn.name, factOf("stuck")));
-      else if (isExplained(turn.name, histories)) return;
+      else if (isDropped(turn, playedTurn)) return;
       else if (mayBeFlaky(playedTurn) || isShrinkable(turn, playedTurn)) unsureTurns.push([turn, playedTurn]);
       else report(await judgedHistory(bench, turn, playedTurn));
     });
@@ -91,7 +93,7 @@ function createRunner(bench: Bench, plan: RunPlan) {
   const settleUnsure = async (): Promise<void> => {
     for (const [turn, playedTurn] of unsureTurns.splice(0))
       await runUnlessFailed(async () => {
-        if (isExplained(turn.name, histories)) return;
+        if (isDropped(turn, playedTurn)) return;
         const surePlay = mayBeFlaky(playedTurn)
           ? await confirm(bench, turn, playedTurn, skipReason)
           : playedTurn;

@@ -2,13 +2,8 @@ import { historyOf } from "../../core/judge/histories/histories.ts";
 import { combinationName, placesIn } from "../../core/judge/histories/places.ts";
 import type { JudgedHistory, PlayResult, Turn } from "./played.ts";
 
-/**
- * A broken history explains a combination that has all of its places and more. One that breaks at a restart explains
- * every history that waits, because the shop is restarted for others meanwhile.
- */
+/** A broken history explains a combination that has all of its places and more. */
 export function isExplained(name: string, histories: readonly JudgedHistory[]): boolean {
-  const isLasting = historyOf(name).steps.some(({ act }) => act === "wait_for_others");
-  if (isLasting && histories.some(hasBrokenAtRestart)) return true;
   const places: ReadonlySet<string> = new Set(placesIn(name));
   return histories.some((history) => {
     const fewerPlaces = history.verdict.state === "broken" ? (placesIn(history.name) ?? []) : [];
@@ -18,6 +13,24 @@ export function isExplained(name: string, histories: readonly JudgedHistory[]): 
       fewerPlaces.every((place) => places.has(place))
     );
   });
+}
+
+/**
+ * While a history waits, the shop is restarted for others. A shop that breaks at a restart may forget an order, but books
+ * no unpaid one.
+ */
+export function isByRestart(
+  { name }: Pick<Turn, "name">,
+  { verdict }: Pick<PlayResult, "verdict">,
+  histories: readonly JudgedHistory[],
+): boolean {
+  const isUnpaid = verdict.state === "broken" && verdict.invariant === "never_unpaid";
+  return verdict.state !== "held" && !isUnpaid && mayBeByRestart(name, histories);
+}
+
+export function mayBeByRestart(name: string, histories: readonly JudgedHistory[]): boolean {
+  const isLasting = historyOf(name).steps.some(({ act }) => act === "wait_for_others");
+  return isLasting && histories.some(hasBrokenAtRestart);
 }
 
 function hasBrokenAtRestart({ name, verdict }: JudgedHistory): boolean {
