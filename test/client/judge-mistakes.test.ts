@@ -184,6 +184,24 @@ class NeedsPending extends CarefulShop {
   }
 }
 
+test("a payment that was only late hides no mistake of a combination", async () => {
+  class LateOnce extends NeedsPending {
+    private readonly delayedIds = new Set<string>();
+    private paymentCount = 0;
+    override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
+      if (this.delayedIds.has(event.event_id)) return 200;
+      const isPayment = event.data.status === "succeeded" && !this.seen.has(event.event_id);
+      if (isPayment) this.paymentCount += 1;
+      if (!isPayment || this.paymentCount !== 2) return super.take(event);
+      this.delayedIds.add(event.event_id);
+      this.site.harness.clock.after(11_000, () => void super.take(event));
+      return 200;
+    }
+  }
+  const { code, findings } = await judge(LateOnce, ["payment_first", "second_failed.payment_first"], "3s");
+  expect([code, findings]).toEqual([1, ["second_failed.payment_first: booked_when_paid"]]);
+});
+
 test("of a combination with a refused event, the fewest places that break are reported", async () => {
   class AsksForAnother extends NeedsPending {
     protected override readonly refusal = 503;

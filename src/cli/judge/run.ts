@@ -1,5 +1,5 @@
 import type { CallOperation, ControlTarget } from "../../client/control/control.ts";
-import { judgeAgain, mergeRuns, namesToReplay, replay } from "../../client/judge/replay.ts";
+import { judgeAgain, mergeRuns, namesToReplay, replay, wronglyDropped } from "../../client/judge/replay.ts";
 import { findEndReason, plainHistory, raceWithAbort, runHistories } from "../../client/judge/run.ts";
 import { leftShopStuck, type JudgedHistory } from "../../client/judge/played.ts";
 import type { ShopDescription } from "../../client/judge/shop/description.ts";
@@ -352,11 +352,12 @@ async function judgeUnderLease(run: LeasedRun): Promise<RunReport> {
   for (const [index, entry] of finalHistories.entries())
     if (entry.verdict !== playedHistories[index]?.verdict) onJudged(entry);
   const replayDeadline = deadline + (options.budget === undefined ? BUDGET_MS.most - baseReport.budgetMs : 0);
-  const replayNames = namesToReplay(bench, finalHistories, { deadline: replayDeadline });
+  const replayPlan = { ...plan, deadline: replayDeadline };
+  const openHistories = [...finalHistories, ...wronglyDropped(bench, finalHistories, replayPlan)];
+  const replayNames = namesToReplay(bench, openHistories, replayPlan);
   if (replayNames.size > 0)
     printer.info(`${replayNames.size} histories that were late or left out run again, two at a time`);
-  const replayPlan = { ...plan, deadline: replayDeadline, names: replayNames };
-  const histories = mergeRuns(await replay(bench, finalHistories, replayPlan));
+  const histories = mergeRuns(await replay(bench, openHistories, { ...replayPlan, names: replayNames }));
   const isInterrupted = signal.aborted;
   const records =
     names === undefined

@@ -25,8 +25,7 @@ export type RunPlan = {
   readonly isQuick: boolean;
   /** The time after which no new history starts, by the monotonic clock. */
   readonly deadline: number;
-  /** Default: 10. */
-  readonly maxHistories?: number;
+  readonly isReplay?: true;
   readonly onJudged: (history: JudgedHistory) => void;
 };
 

@@ -5,12 +5,13 @@ import type { JudgedInvariant } from "../../core/readiness/drills/judged-invaria
 import { factOf } from "../../core/readiness/drills/said.ts";
 import { ownCheckouts, type Bench } from "./bench.ts";
 import { bookingTimeoutMs, lookAgain, quietMs } from "./looks.ts";
+import { batchesOf } from "./batches.ts";
 import { findEndReason, runHistories } from "./run.ts";
 import { isLeftOut, leftShopStuck, unplayedHistory, type JudgedHistory, type RunPlan } from "./played.ts";
+import { isExplained, mayBeByRestart } from "./shrink.ts";
 
 /** A payment that is not shown after this time, in milliseconds, is lost. */
 const LOSS_TIMEOUT_MS = 20_000;
-const MAX_PARALLEL_REPLAYS = 2;
 
 /**
  * Each payment that was not shown gets its time, and nothing is judged before `notBefore` (monotonic clock),
@@ -53,6 +54,24 @@ export async function judgeAgain(
 }
 
 /**
+ * A history that was dropped because another one seemed to explain it was left out if the other one was only late. Each
+ * history has an entry for each kind of checkout.
+ */
+export function wronglyDropped(
+  bench: Bench,
+  histories: readonly JudgedHistory[],
+  plan: RunPlan,
+): readonly JudgedHistory[] {
+  const turns = batchesOf(bench.shop, plan).flatMap(([, batchTurns]) => batchTurns);
+  const reason = factOf(findEndReason(bench, plan) ?? "budget");
+  return [...new Set(turns.map(({ name }) => name))].flatMap((name) => {
+    if (isExplained(name, histories) || mayBeByRestart(name, histories)) return [];
+    const isSame = (item: { readonly name: string }): boolean => item.name === name;
+    return histories.filter(isSame).length < turns.filter(isSame).length ? unplayedHistory(name, reason) : [];
+  });
+}
+
+/**
  * Late histories come first: their payments may have been late only because the shop had many events to
  * process. Then those that were left out. Empty if none is late or no history may start.
  */
@@ -74,8 +93,11 @@ export async function replay(
   plan: RunPlan & { readonly names: ReadonlySet<string> },
 ): Promise<readonly JudgedHistory[]> {
   if (plan.names.size === 0) return histories;
-  const playedHistories = await runHistories(bench, { ...plan, maxHistories: MAX_PARALLEL_REPLAYS });
-  return withReplays(histories, await judgeAgain(bench, playedHistories, 0));
+  const playedHistories = await runHistories(bench, { ...plan, isReplay: true });
+  const allHistories = withReplays(histories, await judgeAgain(bench, playedHistories, 0));
+  return allHistories.filter(
+    ({ name, verdict }) => verdict.state !== "not_judged" || !isExplained(name, allHistories),
+  );
 }
 
 /**

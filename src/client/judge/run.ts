@@ -1,6 +1,6 @@
 import { entryLine } from "../../core/explain/span.ts";
 import { historyOf, PLAIN_PURCHASE } from "../../core/judge/histories/histories.ts";
-import { isBusyAnswer, isLate, judgeHistory, noVerdict } from "../../core/judge/judge.ts";
+import { isBusyAnswer, isLate, judgeHistory, mayBeLate, noVerdict } from "../../core/judge/judge.ts";
 import type { Observation } from "../../core/judge/observation.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import { createTurnQueue } from "../../core/mutex.ts";
@@ -23,13 +23,14 @@ import { isByRestart, isExplained, isShrinkable, shrink } from "./shrink.ts";
 
 /** Histories mostly wait. */
 const MAX_PARALLEL = 10;
+const MAX_PARALLEL_REPLAYS = 2;
 /** A broken rule may be chance; one of these runs must break a rule too. */
 const MAX_CONFIRMING_RUNS = 2;
 
 export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonly JudgedHistory[]> {
   const { histories, failure, run, settleUnsure } = createRunner(bench, plan);
+  const maxHistories = plan.isReplay === true ? MAX_PARALLEL_REPLAYS : MAX_PARALLEL;
   const { runBeside, endLasting } = createLanes(run);
-  const { maxHistories = MAX_PARALLEL } = plan;
   const runInTurn = createTurnQueue();
   // A history that steps aside ends later than its batch.
   const aloneRuns: Promise<void>[] = [];
@@ -74,11 +75,14 @@ function createRunner(bench: Bench, plan: RunPlan) {
       failureController.abort(error);
     }
   };
+  // A replay looks for late payments, so a payment that seems lost explains nothing.
+  const explainingHistories = (): readonly JudgedHistory[] =>
+    plan.isReplay === true ? histories.filter(({ verdict }) => !mayBeLate(verdict)) : histories;
   const isDropped = (turn: Turn, playedTurn: PlayResult): boolean =>
-    isExplained(turn.name, histories) || isByRestart(turn, playedTurn, histories);
+    isExplained(turn.name, explainingHistories()) || isByRestart(turn, playedTurn, explainingHistories());
   const run: Run = (turn, benchChanges = {}) =>
     runUnlessFailed(async () => {
-      if (isExplained(turn.name, histories)) return;
+      if (isExplained(turn.name, explainingHistories())) return;
       const reason = skipReason();
       if (reason !== undefined) return report(unplayedHistory(turn.name, factOf(reason)));
       const playedTurn = await raceWithAbort(signal, playOnce({ ...ownBench, ...benchChanges }, turn));
