@@ -172,6 +172,16 @@ test("a shop that asks the API after its answer, until the API answers, passes",
   ).toEqual(HELD);
 });
 
+test("a shop that asks the API about each event, and asks for the event again if it does not answer, passes a restart", async () => {
+  class AsksFirst extends CarefulShop {
+    override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
+      const { status } = await this.site.retrieve(event.data.id);
+      return status === "" ? 503 : super.take(event);
+    }
+  }
+  expect(await judge(AsksFirst, ["restart_in_outage", "restart_in_return"])).toEqual(HELD);
+});
+
 /** Takes the payment of a second attempt only after a pending event. */
 class NeedsPending extends CarefulShop {
   protected readonly refusal: number = 200;
