@@ -314,8 +314,14 @@ export function pairedCombinations(hasPlace: (place: PlaceName) => boolean): rea
   );
   const laterPlaces = (Object.keys(PLACES) as PlaceName[]).filter((name) => PLACES[name].kind === "later");
   const lateRows = EARLIER_ATTEMPTS.flatMap((earlier) => laterPlaces.map((place) => [earlier, place]));
-  const combinations = [...lateRows, ...rows]
+  // The slowest start first, because the batch ends with its last history.
+  const sortedRows = rows.toSorted((left, right) => Number(isSlow(right)) - Number(isSlow(left)));
+  const combinations = [...lateRows, ...sortedRows]
     .map((row): Combination => row.filter((place) => place !== undefined).filter(hasPlace))
     .filter(({ length }) => length > 1);
   return [...new Map(combinations.map((places) => [combinationName(places), places])).values()];
+}
+
+function isSlow(row: readonly (PlaceName | undefined)[]): boolean {
+  return row.includes("webhook_slower_api");
 }
