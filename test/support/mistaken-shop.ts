@@ -760,6 +760,34 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
+  fifth_attempt: [
+    "recovery",
+    class extends CarefulShop {
+      override create(orderId: string, key: string): Promise<Checkout | undefined> {
+        return super.create(orderId, key.replace(/[4-9]$/, "3"));
+      }
+    },
+  ],
+  stop_in_outage: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private starts = 0;
+      override booted(): void {
+        this.starts += 1;
+      }
+      // Keeps its retries in memory; an event of the order makes it ask again.
+      override async take(event: ShopEvent): Promise<number> {
+        const { starts } = this;
+        const settle = async (): Promise<void> => {
+          if (this.starts !== starts) return;
+          if ((await this.site.retrieve(event.data.id)).status !== "") await super.take(event);
+          else this.site.harness.clock.after(500, () => void settle());
+        };
+        await settle();
+        return 200;
+      }
+    },
+  ],
   pending_long: [
     "never_unpaid",
     class extends CarefulShop {

@@ -159,6 +159,13 @@ export const PLACES = {
     "failed",
     "cancelled",
   ),
+  fifth_attempt: laterAttempt(
+    ["a fifth attempt after four unpaid attempts", "四次未支付后第五次下单"],
+    "failed",
+    "cancelled",
+    "failed",
+    "failed",
+  ),
   third_early: {
     ...SECOND_ATTEMPT,
     title: [

@@ -1,6 +1,7 @@
 import type { Words } from "../../language.ts";
 import {
   API,
+  apiAnswers,
   atOnce,
   BUY_AGAIN,
   CANCEL,
@@ -75,6 +76,18 @@ const MOMENTS = {
     steps: [{ act: "restart" }, PAYMENT],
     causes: { booked_when_paid: "gives_up_at_start" },
   },
+  in_outage: {
+    title: ["while the API answers 503, after the payment event", "收到支付事件后 API 返回 503 期间"],
+    needs: ["create"],
+    // The first order's event, which shows that the shop has started, must not make it ask about the paid order.
+    steps: [
+      [...on("b", NEW_ORDER, PAY), apiAnswers({ action: "status", status: 503 }, "b"), ...on("b", TELL_PAID)],
+      { act: "restart" },
+      API.up,
+      on("b", EVENTS_AGAIN),
+    ],
+    causes: RESTART_LOSS_CAUSES,
+  },
 } as const satisfies Readonly<Record<string, Row>>;
 
 function restartRows<Name extends "restart" | "stop">(
@@ -116,15 +129,6 @@ export const TIME_HISTORIES = {
   ...historiesWith(RESTART_DEFAULTS, {
     ...restartRows("restart", ["a kill", "强制重启"]),
     ...restartRows("stop", ["an orderly stop", "正常停止"]),
-    restart_in_outage: {
-      title: [
-        "a kill while the API answers 503, after the payment event",
-        "API 返回 503 期间收到支付事件后强制重启",
-      ],
-      needs: ["create"],
-      steps: [NEW_ORDER, PAY, API.busy, TELL_PAID, { act: "restart" }, API.up, EVENTS_AGAIN],
-      causes: RESTART_LOSS_CAUSES,
-    },
     restart_in_return: {
       title: ["a kill while a return page is built", "返回页面生成期间强制重启"],
       needs: ["create", "returnUrl"],
