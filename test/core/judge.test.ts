@@ -1,4 +1,4 @@
-import { englishOf } from "../../src/core/readiness/drills/said.ts";
+import { englishOf, factOf } from "../../src/core/readiness/drills/said.ts";
 import { expect, test } from "vitest";
 import { parseView, viewExcerpt } from "../../src/core/judge/view.ts";
 import { historyOf, namesInOrder } from "../../src/core/judge/histories/histories.ts";
@@ -137,7 +137,7 @@ test("a payment counts as lost only if the last reading of the view does not sho
   expect(later({ ...look(false, TOLD), view: null })).toBe("broken");
   expect(later(look(true, TOLD, { times: 0 }))).toBe("broken");
   expect(later(look(true, TOLD, { times: 2 }))).toBe("broken");
-  expect(later(look(true, TOLD, { times: 1 }))).toContain("settle: the view showed the payment after 26 s");
+  expect(later(look(true, TOLD, { times: 1 }))).toBe(`settle: ${englishOf(factOf("late", "26"))}`);
   const held = [look(true, TOLD, { times: 1 })];
   const twice = { looks: [look(true, TOLD, { times: 2 })], settleMs: undefined, elapsedMs: 0 };
   expect(judgeLaterLooks({}, { verdict: judgeHistory({}, held, undefined), facts: held }, twice).state).toBe(
