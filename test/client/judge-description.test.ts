@@ -8,7 +8,9 @@ import type { JudgedHistory } from "../../src/client/judge/played.ts";
 import { openReturnPage } from "../../src/client/judge/returns.ts";
 import type { HistoryVerdict } from "../../src/core/judge/judge.ts";
 import type { OutboundResult } from "../../src/world.ts";
-import { factOf } from "../../src/core/readiness/drills/said.ts";
+import { english } from "../../src/core/language.ts";
+import { READINESS_SENTENCES } from "../../src/core/readiness/sentences.ts";
+import { englishOf, factOf } from "../../src/core/readiness/drills/said.ts";
 import { describedShop, type ShopKind } from "../support/described-shop.ts";
 import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
@@ -159,9 +161,9 @@ test("a shop whose only worker falls behind is judged again with fewer events at
   describedShop(site, { jobMs: 300 }).open();
   await site.addEndpoint(`${SHOP}/hooks`);
   const options = ["--create", "create-order", ...VIEW, "--budget", "1h"];
-  const { code, stdout, stderr } = await site.harness.run(["checklist", "run", "duplicates", ...options]);
-  expect([code, stdout]).toEqual([0, expect.stringContaining("0 broken, 0 not judged")]);
-  expect(stderr).toMatch(/\d+ histories that were late or left out run again, two at a time/);
+  const { code, stderr } = await site.harness.run(["checklist", "run", "duplicates", ...options]);
+  // Some histories are not judged at first, and in the end all are.
+  expect([stderr, code]).toEqual([expect.stringMatching(/^\? /m), 0]);
 });
 
 test("a second run of a history replaces a late or left-out verdict, but no broken verdict, and none if a kind of checkout was not judged again", () => {
@@ -209,10 +211,10 @@ test("a run that used up its budget reports how many histories it left out, and 
   expect([code, report.ok, report.not_run]).toEqual([3, false, report.histories - 1]);
   expect(report.next_budget).toMatch(/^\d+m$/);
   const people = await harness.run(["checklist", "run", "duplicates", ...options]);
-  const said = /stopped after 1s: (\d+) of (\d+) histories were not run: --budget \d+m/.exec(people.stdout);
+  const said = / 1s: (\d+) \D+ (\d+) [^:]+: --budget \d+m/.exec(people.stdout);
   expect([people.code, Number(said?.[2]) - Number(said?.[1])]).toEqual([3, 1]);
-  expect(people.stdout).not.toContain("the budget was used up");
-  expect((await harness.run(["checklist", "--json"])).stdout).toContain("was not run");
+  expect(people.stdout).not.toContain(englishOf(factOf("budget")));
+  expect((await harness.run(["checklist", "--json"])).stdout).toContain(english(READINESS_SENTENCES.notRun));
 });
 
 test("the printed command repeats a finding with the options of its run", async () => {
