@@ -60,8 +60,7 @@ async function calibrate({ harness, sandbox, dialect }: Awaited<ReturnType<typeo
 }
 
 /** The names of the sandbox that the report of a calibration lists as not observed. */
-const namedIn = (said: string): readonly string[] =>
-  /the dialect has the sandbox's names for (.*)/.exec(said)?.[1]?.split(", ") ?? [];
+const namedIn = (said: string): readonly string[] => /found\.json: (.*)/.exec(said)?.[1]?.split(/,? /) ?? [];
 
 /** The dialect in lower case, because HTTP compares header names without regard to case. */
 const comparable = (dialect: Dialect): unknown => JSON.parse(JSON.stringify(dialect).toLowerCase());
