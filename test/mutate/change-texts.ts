@@ -2,8 +2,8 @@ import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAst } from "vitest/node";
 
-/** Store files hold SQL; dialects and output kinds hold the names of fields. */
-const WITHOUT_TEXTS = ["store/**"];
+/** Store files hold SQL, and the topics of help the headings of pages. */
+const WITHOUT_TEXTS = ["store/**", "cli/help/topics.ts"];
 /** Code in a text: SQL, a style sheet, a script, a regular expression. */
 const CODE =
   /\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE|WHERE|FROM|VALUES|PRAGMA|typeof)\b|[{}];|\\[bdswp]|\(\?|=>|<\w|\bprocess\./;

@@ -8,12 +8,13 @@ import { changeTexts } from "./change-texts.ts";
 /** Tests whose subject is the wording of texts. */
 const GOLDENS: ReadonlySet<string> = new Set([
   "cli/commands.test.ts",
-  "cli/help.test.ts",
   "cli/tables.test.ts",
   "core/control-description.test.ts",
   "core/v1-messages.test.ts",
   "docs/generated.test.ts",
   "host/previous-version.test.ts",
+  "real/documents.test.ts",
+  "sandbox/assumptions.test.ts",
 ]);
 
 type Result = { readonly status: string; readonly fullName: string };
