@@ -13,9 +13,11 @@ import {
   causedBy,
   CREATE,
   end,
+  endedAttempt,
   EVENTS_AGAIN,
   historiesWith,
   LOOK,
+  LOST_WITHOUT_API_CAUSES,
   NEW_ORDER,
   on,
   onEach,
@@ -31,21 +33,17 @@ import {
   tellFrom,
   tellOnly,
   tellWithSimilarId,
+  UNPAID_ENDS,
   unchangedBy,
   wait,
   type ApiFault,
   type OrderStep,
   type Row,
+  type UnpaidEnd,
 } from "./steps.ts";
 
-const UNPAID_ENDS = ["failed", "expired", "cancelled"] as const;
-type UnpaidEnd = (typeof UNPAID_ENDS)[number];
 const KINDS = ["own", "other"] as const;
 type Kind = (typeof KINDS)[number];
-
-function endedAttempt(outcome: UnpaidEnd) {
-  return [CREATE, end(outcome), TELL, LOOK];
-}
 
 const AWAIT_QUESTION = { act: "await", of: "a", kind: "question" } as const;
 
@@ -98,7 +96,7 @@ function answersRow(faults: readonly ApiFault[], title: Words): Row {
     title,
     needs: ["create"],
     steps: [onEach(NEW_ORDER, PAY), answerSteps, API.up, onEach(LOOK), onEach(TELL, LOOK)],
-    causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
+    causes: LOST_WITHOUT_API_CAUSES,
   };
 }
 

@@ -10,10 +10,13 @@ import {
   CREATE,
   CREATE_EARLY,
   end,
+  endedAttempt,
   EVENTS_AGAIN,
   LOOK,
+  LOST_WITHOUT_API_CAUSES,
   NEW_ORDER,
   PAY,
+  RETURN_LOSS_CAUSES,
   SECOND_ATTEMPT_CAUSES,
   SLOW_API_MS,
   startNow,
@@ -28,10 +31,11 @@ import {
   wait,
   waitForOthers,
   type OrderStep,
+  type UnpaidEnd,
 } from "./steps.ts";
 
 type Place = Pick<History, "title" | "needs" | "causes" | "isLong"> & {
-  readonly kind: keyof typeof NO_PLACES;
+  readonly kind: (typeof PLACE_KINDS)[number];
   readonly part?: History["part"];
   readonly start?: readonly OrderStep[];
   readonly api?: Step;
@@ -41,16 +45,9 @@ type Place = Pick<History, "title" | "needs" | "causes" | "isLong"> & {
 };
 
 /** If several places of a history explain a broken rule, the last kind's cause counts. */
-const NO_PLACES = { api: [], events: [], attempt: [], moment: [], later: [] };
-
-const UNPAID_ENDS = ["failed", "cancelled", "expired"] as const;
-type UnpaidEnd = (typeof UNPAID_ENDS)[number];
+const PLACE_KINDS = ["api", "events", "attempt", "moment", "later"] as const;
 
 const TELL_FIRST = tellFrom("first");
-
-function endedAttempt(outcome: UnpaidEnd): readonly OrderStep[] {
-  return [CREATE, end(outcome), TELL, LOOK];
-}
 
 const SECOND_ATTEMPT = {
   kind: "attempt",
@@ -64,12 +61,6 @@ function laterAttempt(title: Words, ...outcomes: readonly UnpaidEnd[]): Place {
   const start = [...outcomes.flatMap(endedAttempt), CREATE, TELL_CREATED, TELL_FIRST];
   return { ...SECOND_ATTEMPT, title, start };
 }
-
-const RETURN_LOSS_CAUSES = {
-  booked_once: "books_by_both",
-  booked_when_paid: "lost_by_return",
-  final_stays: "lost_by_return",
-} as const;
 
 /** The customer pays, and the events arrive, while the shop asks a slow API for a return page. */
 function withinReturn(share: number, title: Words, form: ReturnForm = {}): Place {
@@ -91,8 +82,6 @@ function withinReturn(share: number, title: Words, form: ReturnForm = {}): Place
 function later(title: Words, steps: readonly OrderStep[], other: Partial<Place>): Place {
   return { kind: "later", title, isLong: true, after: [waitForOthers(31_000), ...steps], ...other };
 }
-
-const LOST_WITHOUT_API_CAUSES = { booked_when_paid: "lost_without_api", booked_once: "books_again" } as const;
 
 export const PLACES = {
   webhook_slow_api: {
@@ -262,7 +251,7 @@ export function historyOfPlaces(names: Combination): History {
   const places: Readonly<Partial<Record<Place["kind"], Place>>> = Object.fromEntries(
     names.map((name) => [PLACES[name].kind, PLACES[name]]),
   );
-  const sortedPlaces = (Object.keys(NO_PLACES) as Place["kind"][]).flatMap((kind) => places[kind] ?? []);
+  const sortedPlaces = PLACE_KINDS.flatMap((kind) => places[kind] ?? []);
   const titles = names.map((name): Words => PLACES[name].title);
   return {
     part: sortedPlaces.findLast(({ part }) => part !== undefined)?.part ?? "duplicates",

@@ -19,6 +19,7 @@ import {
   onEach,
   PAY,
   PAYMENT,
+  RETURN_LOSS_CAUSES,
   SECOND_ATTEMPT_CAUSES,
   SLOW_API_MS,
   TELL,
@@ -53,11 +54,6 @@ function sameMomentTitle(delayMs: number): Words {
     : [`two returns ${-delayMs} ms before the webhook`, `两次返回比 Webhook 早 ${-delayMs} 毫秒`];
 }
 
-const RETURN_LOSS_CAUSES = {
-  booked_once: "books_by_both",
-  booked_when_paid: "lost_by_return",
-  final_stays: "lost_by_return",
-} as const;
 const VISIT_WITH_OTHER_SESSION = visitAs({ session: "b" });
 const VISIT_WITH_FIRST_SESSION = visitAs({ session: "first" });
 const CHEAPER_CHECKOUT: Step = { act: "create_elsewhere", of: "a", terms: "less" };

@@ -39,6 +39,13 @@ export function end(outcome: Extract<Step, { act: "pay" }>["outcome"]): OrderSte
   return { act: "pay", of: "a", outcome };
 }
 
+export const UNPAID_ENDS = ["failed", "expired", "cancelled"] as const;
+export type UnpaidEnd = (typeof UNPAID_ENDS)[number];
+
+export function endedAttempt(outcome: UnpaidEnd): readonly OrderStep[] {
+  return [CREATE, end(outcome), TELL, LOOK];
+}
+
 export function tellOnly(...statuses: readonly Status[]): OrderStep {
   return { act: "tell", of: "a", statuses };
 }
@@ -121,6 +128,17 @@ export const API = {
 export function causedBy(cause: Cause, ...rules: readonly JudgedInvariant[]): NonNullable<History["causes"]> {
   return Object.fromEntries(rules.map((rule) => [rule, cause]));
 }
+
+export const LOST_WITHOUT_API_CAUSES = {
+  booked_when_paid: "lost_without_api",
+  booked_once: "books_again",
+} as const;
+
+export const RETURN_LOSS_CAUSES = {
+  booked_once: "books_by_both",
+  booked_when_paid: "lost_by_return",
+  final_stays: "lost_by_return",
+} as const;
 
 export const SECOND_ATTEMPT_CAUSES = causedBy(
   "second_attempt",

@@ -11,6 +11,7 @@ import {
   EVENTS_AGAIN,
   historiesWith,
   LOOK,
+  LOST_WITHOUT_API_CAUSES,
   NEW_ORDER,
   on,
   onEach,
@@ -118,7 +119,7 @@ export const TIME_HISTORIES = {
       title: ["a payment while the API answers 503 for 10 s", "API 持续 10 秒返回 503 期间的支付"],
       needs: ["create"],
       steps: [NEW_ORDER, PAY, API.busy, TELL_PAID, wait(10_000), API.up, waitForOthers(15_000), EVENTS_AGAIN],
-      causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
+      causes: LOST_WITHOUT_API_CAUSES,
     },
     pending_long: {
       title: ["a payment that stays pending", "一直处理中的支付"],
