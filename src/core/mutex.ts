@@ -18,24 +18,43 @@ export function createQueue(): <Value>(work: () => Promise<Value>) => Promise<Va
   return (work) => mutex("", work);
 }
 
-export type StepAside = (wait: () => Promise<void>) => Promise<void>;
+/** Pauses a turn, so that another one runs during the pause. */
+export type StepAside = (pause: () => Promise<void>) => Promise<void>;
 
-export function createTurnQueue(): (work: (stepAside: StepAside) => Promise<void>) => Promise<void> {
-  const queue = createQueue();
-  const takeTurn = (): Promise<() => void> =>
+type TurnQueue = {
+  readonly run: (work: (stepAside: StepAside) => Promise<void>) => Promise<void>;
+  /** Changes how many turns run at the same time. */
+  readonly setLimit: (limit: number) => void;
+};
+
+export function createTurnQueue(firstLimit = 1): TurnQueue {
+  let limit = firstLimit;
+  let runningCount = 0;
+  const waitingTurns: (() => void)[] = [];
+  const beginTurns = (): void => {
+    for (; runningCount < limit && waitingTurns.length > 0; runningCount += 1) waitingTurns.shift()?.();
+  };
+  const takeTurn = (): Promise<void> =>
     new Promise((begin) => {
-      void queue(() => new Promise<void>(begin));
+      waitingTurns.push(begin);
+      beginTurns();
     });
-  return async (work) => {
-    let endTurn = await takeTurn();
-    const stepAside: StepAside = async (pause) => {
-      endTurn();
-      try {
-        await pause();
-      } finally {
-        endTurn = await takeTurn();
-      }
-    };
-    await work(stepAside).finally(() => endTurn());
+  const endTurn = (): void => {
+    runningCount -= 1;
+    beginTurns();
+  };
+  return {
+    run: async (work) => {
+      await takeTurn();
+      const stepAside: StepAside = async (pause) => {
+        endTurn();
+        await pause().finally(takeTurn);
+      };
+      await work(stepAside).finally(endTurn);
+    },
+    setLimit: (newLimit) => {
+      limit = newLimit;
+      beginTurns();
+    },
   };
 }

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { batchesOf } from "../../src/client/judge/batches.ts";
+import { NO_RECORDING, type JudgedShop } from "../../src/client/judge/bench.ts";
+import type { RunPlan } from "../../src/client/judge/played.ts";
 import { placesIn } from "../../src/core/judge/histories/places.ts";
 
 const SHOP = {
@@ -11,8 +13,9 @@ const SHOP = {
 } as const;
 const PLAN = { names: undefined, isQuick: true, deadline: 0, onJudged: () => undefined };
 
-function namesOf(...[shop, plan]: Parameters<typeof batchesOf>): readonly string[] {
-  return batchesOf(shop, plan).flatMap(([, turns]) => turns.map(({ name }) => name));
+function namesOf(shop: JudgedShop, plan: RunPlan): readonly string[] {
+  const recording = { ...NO_RECORDING, hasSameId: true };
+  return batchesOf({ shop, recording }, plan).flatMap(([, turns]) => turns.map(({ name }) => name));
 }
 
 test.each(["duplicates", "browser_return", "idempotency"] as const)(

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mergeRuns } from "../../src/client/judge/replay.ts";
+import { mergeRuns } from "../../src/client/judge/later.ts";
 import type { JudgedHistory } from "../../src/client/judge/played.ts";
 import { HISTORY_NAMES, historyOf } from "../../src/core/judge/histories/histories.ts";
 import type { Cause } from "../../src/core/readiness/drills/judge-causes.ts";

@@ -3,10 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createCookieJar } from "../../src/client/judge/shop/cookies.ts";
 import { shopOf } from "../../src/client/judge/shop/description.ts";
-import { mergeRuns, withReplays } from "../../src/client/judge/replay.ts";
-import type { JudgedHistory } from "../../src/client/judge/played.ts";
 import { openReturnPage } from "../../src/client/judge/returns.ts";
-import type { HistoryVerdict } from "../../src/core/judge/judge.ts";
 import type { OutboundResult } from "../../src/world.ts";
 import { english } from "../../src/core/language.ts";
 import { READINESS_SENTENCES } from "../../src/core/readiness/sentences.ts";
@@ -162,45 +159,8 @@ test("a shop whose only worker falls behind is judged again with fewer events at
   await site.addEndpoint(`${SHOP}/hooks`);
   const options = ["--create", "create-order", ...VIEW, "--budget", "1h"];
   const { code, stderr } = await site.harness.run(["checklist", "run", "duplicates", ...options]);
-  // Some histories are not judged at first, and in the end all are.
-  expect([stderr, code]).toEqual([expect.stringMatching(/^\? /m), 0]);
-});
-
-test("a second run of a history replaces a late or left-out verdict, but no broken verdict, and none if a kind of checkout was not judged again", () => {
-  const verdicts = {
-    held: { state: "held", note: null, got: "" },
-    late: { state: "not_judged", reason: "late", field: "settle", got: "" },
-    leftOut: { state: "not_judged", reason: factOf("budget"), field: null, got: "" },
-    noOrder: { state: "not_judged", reason: "no order", field: "create", got: "" },
-    broken: {
-      state: "broken",
-      invariant: "booked_once",
-      cause: null,
-      expected: "once",
-      got: "twice",
-    },
-  } as const satisfies Record<string, HistoryVerdict>;
-  type Name = keyof typeof verdicts;
-  const historiesOf = (names: readonly Name[]): JudgedHistory[] =>
-    names.map((name) => ({ name: "events_late", verdict: verdicts[name], reference: null, story: [] }));
-  for (const [first, again, merged] of [
-    [["late", "held"], ["held", "held"], "held"],
-    [["broken", "late"], ["held", "held"], "broken"],
-    [["late", "late"], ["leftOut", "held"], "late"],
-    [["late", "late"], ["held", "leftOut"], "late"],
-    [["late"], ["noOrder"], "late"],
-    [["late"], ["late"], "late"],
-    [["late"], ["broken"], "broken"],
-    [["leftOut", "held"], ["held", "held"], "held"],
-    [["leftOut", "held"], ["noOrder", "held"], "leftOut"],
-  ] as const) {
-    const histories = mergeRuns(withReplays(historiesOf(first), historiesOf(again)));
-    expect([first, again, histories.map(({ verdict }) => verdict)]).toEqual([
-      first,
-      again,
-      [verdicts[merged]],
-    ]);
-  }
+  // Some payments seem lost at first, and none is in the end.
+  expect([stderr, code]).toEqual([expect.stringMatching(/^✗ /m), 0]);
 });
 
 test("a run that used up its budget reports how many histories it left out, and the budget that runs all of them", async () => {

@@ -1,5 +1,5 @@
 import type { CallOperation, ControlTarget } from "../../client/control/control.ts";
-import { judgeAgain, mergeRuns, namesToReplay, replay, wronglyDropped } from "../../client/judge/replay.ts";
+import { judgeAgain, mergeRuns } from "../../client/judge/later.ts";
 import { findEndReason, plainHistory, raceWithAbort, runHistories } from "../../client/judge/run.ts";
 import { leftShopStuck, type JudgedHistory } from "../../client/judge/played.ts";
 import type { ShopDescription } from "../../client/judge/shop/description.ts";
@@ -43,10 +43,8 @@ import { findEndpointId, judgeReceivers } from "./webhooks.ts";
 import { output } from "../output/output.ts";
 import { isSame } from "../hints/search.ts";
 
-const BUDGET_MS = { least: 180_000, most: 360_000 } as const;
-/** The default budget is this many times the time until the shop shows a payment. */
-const BUDGET_FACTOR = 240;
-const BUDGET_TEXT = `${durationText(BUDGET_MS.least)}, and up to ${durationText(BUDGET_MS.most)} for a slow shop`;
+const BUDGET_MS = 900_000;
+const BUDGET_TEXT = durationText(BUDGET_MS);
 const QUICK_ANSWER_MS = 100;
 const MAX_LATE_WORK_MS = 31_000;
 const LEASE_MARGIN_MS = 30 * 60_000;
@@ -167,7 +165,7 @@ async function runParts(context: Context, options: RunOptions, parts: ReadonlySe
   const report = await runWithSpinner(
     context,
     ({ signal }) => {
-      const timeoutMs = (options.budget ?? BUDGET_MS.most) + KEY_MARGIN_MS;
+      const timeoutMs = (options.budget ?? BUDGET_MS) + KEY_MARGIN_MS;
       const act = async (keyedContext: Context): Promise<RunReport> => {
         await using shop = await bindShop(keyedContext, { control, description, readsOrders, signal });
         const call = operationsAt(keyedContext, control);
@@ -245,7 +243,7 @@ async function runAll(run: Run): Promise<RunReport> {
   if (plainPurchase !== undefined) onJudged(firstHistory);
   const baseReport = {
     seed,
-    budgetMs: options.budget ?? budgetOf(plainPurchase?.recording),
+    budgetMs: options.budget ?? BUDGET_MS,
     rerunLine: (addedOptions: string) => rerunLine(world, addedOptions),
     missingFields: plainPurchase === undefined ? [] : missingFields(run, plainPurchase),
     isInterrupted: plainPurchase === undefined,
@@ -275,17 +273,12 @@ async function runAll(run: Run): Promise<RunReport> {
   });
 }
 
-function budgetOf({ bookingMs }: Pick<Bench["recording"], "bookingMs"> = { bookingMs: 0 }): number {
-  const { least, most } = BUDGET_MS;
-  return Math.round(Math.min(most, Math.max(least, BUDGET_FACTOR * bookingMs)) / 1000) * 1000;
-}
-
 function createJudgedReporter({ world, printer }: Context, startedAt: number): LeasedRun["onJudged"] {
   return ({ name, verdict, evidence }) => {
     if (verdict.state === "held") return;
     const mark = verdict.state === "broken" ? printer.style.red("✗") : printer.style.bold("?");
     const note =
-      evidence !== undefined && mayBeLate(verdict) ? "; a last look tells whether it is only late" : "";
+      evidence !== undefined && mayBeLate(verdict) ? "; the run waits, because it may only be late" : "";
     const seconds = Math.round((world.monotonic() - startedAt) / 1000);
     printer.info(`${mark} ${english(historyOf(name).title)} (${seconds} s)${note}`);
   };
@@ -316,7 +309,7 @@ type LeasedRun = Run & {
   readonly firstHistory: JudgedHistory;
   readonly baseReport: Omit<RunReport, "histories" | "records">;
   readonly onJudged: (history: JudgedHistory) => void;
-  /** No history starts after it, by the monotonic clock; a replay of late histories may have a later one. */
+  /** No history starts after it, by the monotonic clock. */
   readonly deadline: number;
 };
 
@@ -351,13 +344,7 @@ async function judgeUnderLease(run: LeasedRun): Promise<RunReport> {
   );
   for (const [index, entry] of finalHistories.entries())
     if (entry.verdict !== playedHistories[index]?.verdict) onJudged(entry);
-  const replayDeadline = deadline + (options.budget === undefined ? BUDGET_MS.most - baseReport.budgetMs : 0);
-  const replayPlan = { ...plan, deadline: replayDeadline };
-  const openHistories = [...finalHistories, ...wronglyDropped(bench, finalHistories, replayPlan)];
-  const replayNames = namesToReplay(bench, openHistories, replayPlan);
-  if (replayNames.size > 0)
-    printer.info(`${replayNames.size} histories that were late or left out run again, two at a time`);
-  const histories = mergeRuns(await replay(bench, openHistories, { ...replayPlan, names: replayNames }));
+  const histories = mergeRuns(finalHistories);
   const isInterrupted = signal.aborted;
   const records =
     names === undefined

@@ -7,7 +7,10 @@ import type { RunPlan, Turn } from "./played.ts";
 /** `alone`: while the other histories only wait. */
 type Pace = "beside" | "alone" | "last";
 
-export function batchesOf(shop: Bench["shop"], plan: RunPlan): readonly (readonly [Pace, readonly Turn[]])[] {
+export function batchesOf(
+  { shop, recording }: Pick<Bench, "shop" | "recording">,
+  plan: RunPlan,
+): readonly (readonly [Pace, readonly Turn[]])[] {
   const batches: [Pace, Turn[]][] = [];
   // Events and attempts are places of every part.
   const hasPlace = (place: string): boolean => {
@@ -22,7 +25,7 @@ export function batchesOf(shop: Bench["shop"], plan: RunPlan): readonly (readonl
     if (!names.has(name) || name === PLAIN_PURCHASE) continue;
     const history = historyOf(name);
     if (!isPlanned(history, plan) || !canRun(history, shop)) continue;
-    const pace = history.isAlone !== true ? "beside" : failsForAll(history) ? "last" : "alone";
+    const pace = paceOf(history, recording);
     const turns = (shop.kinds ?? (["order"] as const)).map((kind) => ({ name, kind }));
     const lastBatch = batches.at(-1);
     if (lastBatch?.[0] === pace) lastBatch[1].push(...turns);
@@ -31,12 +34,13 @@ export function batchesOf(shop: Bench["shop"], plan: RunPlan): readonly (readonl
   return batches;
 }
 
-function isPlanned({ part, isLong }: History, { parts, names, isQuick }: RunPlan): boolean {
-  return names !== undefined || (parts.has(part) && !(isQuick && isLong === true));
+function paceOf({ alone, steps }: History, { hasSameId }: Bench["recording"]): Pace {
+  if (steps.some((step) => step.act === "faults" && step.of === "all")) return "last";
+  return alone === "always" || (alone === "creates" && !hasSameId) ? "alone" : "beside";
 }
 
-function failsForAll({ steps }: History): boolean {
-  return steps.some((step) => step.act === "faults" && step.of === "all");
+function isPlanned({ part, isLong }: History, { parts, names, isQuick }: RunPlan): boolean {
+  return names !== undefined || (parts.has(part) && !(isQuick && isLong === true));
 }
 
 function canRun({ needs = [], steps }: History, shop: Bench["shop"]): boolean {

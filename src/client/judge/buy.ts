@@ -53,9 +53,9 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
   const checkoutCount = purchase.checkouts.length;
   const sentCreates = isRepeat ? await createsOf(bench, expectedOrderId(bench, purchase)) : [];
   const shop = isRefused ? { ...bench.shop, commandTimeoutMs: REFUSAL_TIMEOUT_MS } : bench.shop;
-  const isAlone = history.isAlone === true;
+  const findsAll = history.alone !== undefined;
   const fields = hasOtherMethod === true ? shop.otherMethod : undefined;
-  const runs = await createOrders({ ...bench, shop }, purchase, { times, isAlone, fields });
+  const runs = await createOrders({ ...bench, shop }, purchase, { times, findsAll, fields });
   if (isRepeat) await refresh(bench, purchase);
   if (purchase.isShared !== true && (await isUnsent(play, purchase))) {
     play.facts.push({ kind: "note", note: "own_ids" });
@@ -86,7 +86,7 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
     isRepeat,
     isShared: purchase.isShared === true,
     // A new attempt may have an order_id of its own, such as 1001-2.
-    hasNewOrderId: isAlone && !(isRepeat && isNew && liveCount === 1) && hasNewOrderId(bench, purchase),
+    hasNewOrderId: findsAll && !(isRepeat && isNew && liveCount === 1) && hasNewOrderId(bench, purchase),
     liveCount,
     isRenewed: isRepeat && isNew,
     deadEnd,
@@ -155,7 +155,7 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
     play.killController = new AbortController();
     const { signal: killSignal } = play.killController;
     const killableBench = { ...bench, signal: AbortSignal.any([signal, killSignal]) };
-    const [createRun] = await createOrders(killableBench, purchase, { isAlone: true });
+    const [createRun] = await createOrders(killableBench, purchase, { findsAll: true });
     if (search === undefined) await endKills(play);
     const orderId = expectedOrderId(bench, purchase);
     const log = (await createsOf(bench, orderId)).slice(orderId === orderIdBefore ? earlierLog.length : 0);

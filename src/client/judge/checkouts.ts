@@ -18,17 +18,17 @@ const PAGE_LIMIT = 100;
 const MAX_NAMED_IDS = 20;
 const UUID_PATTERN = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-/** `isAlone`: no other purchase is made meanwhile. */
+/** `findsAll`: also finds new checkouts whose order_id has nothing to do with the purchase. */
 export async function createOrders(
   bench: Bench,
   purchase: Purchase,
   {
     times = 1,
-    isAlone = false,
+    findsAll = false,
     fields = {},
   }: {
     readonly times?: number;
-    readonly isAlone?: boolean;
+    readonly findsAll?: boolean;
     readonly fields?: Readonly<Record<string, string>> | undefined;
   } = {},
 ): Promise<readonly CreateRun[]> {
@@ -45,7 +45,7 @@ export async function createOrders(
   const { cartId } = purchase;
   const runAll = (): Promise<readonly CreateRun[]> =>
     Promise.all(Array.from({ length: times }, () => runCreate(bench, withFields(create, fields), purchase)));
-  if (recording.hasSameId && (!isAlone || search !== undefined)) {
+  if (recording.hasSameId && (!findsAll || search !== undefined)) {
     const runs = await runAll();
     const checkouts = await listOrders(call, { orderId: cartId });
     const attempts =
@@ -53,11 +53,11 @@ export async function createOrders(
     if (await namesOtherOrder(bench, purchase, { runs, checkouts })) purchase.isShared = true;
     return addCheckouts(bench, purchase, { runs, checkouts: mergeLists(checkouts, attempts) });
   }
-  if (recording.namesCheckout && !isAlone) {
+  if (recording.namesCheckout && !findsAll) {
     const runs = await runAll();
     return addCheckouts(bench, purchase, { runs, checkouts: await listNamed(call, runs) });
   }
-  return bench.runExclusive(async () => {
+  const buyAndCompare = async (): Promise<readonly CreateRun[]> => {
     const knownIds = new Set((await listOrders(call, {})).map(({ id }) => id));
     const runs = await runAll();
     const namedOrder = runs.flatMap(({ text }) => shop.orderIdOf?.exec(text)?.[1] ?? [])[0];
@@ -65,9 +65,16 @@ export async function createOrders(
     const oldIds = new Set(purchase.checkouts.map(({ id }) => id));
     // In a search's own store, every checkout is the shop's, even a checkout that a killed run created late.
     const areOwn = namedOrder !== undefined || search?.isOwn === true;
-    const newCheckouts = checkouts.filter(({ id }) => areOwn || oldIds.has(id) || !knownIds.has(id));
+    const otherIds = recording.hasSameId ? otherIdsThan(cartId, bench.notes) : [];
+    const newCheckouts = checkouts.filter(
+      ({ id, orderId }) =>
+        areOwn ||
+        oldIds.has(id) ||
+        !(knownIds.has(id) || otherIds.some((otherId) => orderId.includes(otherId))),
+    );
     return addCheckouts(bench, purchase, { runs, checkouts: newCheckouts });
-  });
+  };
+  return recording.hasSameId ? buyAndCompare() : bench.runExclusive(buyAndCompare);
 }
 
 function withFields(create: CreateMethod, fields: Readonly<Record<string, string>>): CreateMethod {
@@ -85,23 +92,27 @@ async function listNamed(
 }
 
 async function listAttempts(
-  { call, search, notes: { cartIds, drawnIds } }: Bench,
+  { call, search, notes }: Bench,
   purchase: Purchase,
   runs: readonly CreateRun[],
 ): Promise<readonly ListedCheckout[]> {
   if (search !== undefined) return [];
   const { cartId } = purchase;
   const newestAt = purchase.checkouts.at(-1)?.createdAt ?? 0;
-  // A neighbour's order_id may be a part of this one.
-  const otherIds = [...drawnIds].filter((drawnId) => !cartId.includes(drawnId));
+  const otherIds = otherIdsThan(cartId, notes);
   const isAttempt = ({ id, orderId, createdAt }: ListedCheckout): boolean =>
-    !cartIds.has(id) && createdAt >= newestAt && !otherIds.some((otherId) => orderId.includes(otherId));
+    !notes.cartIds.has(id) && createdAt >= newestAt && !otherIds.some((otherId) => orderId.includes(otherId));
   const namedCheckouts = (await listNamed(call, runs)).filter(isAttempt);
   const similarCheckouts = (await listOrders(call, { q: cartId })).filter(
     (checkout) => checkout.orderId.includes(cartId) && isAttempt(checkout),
   );
   // An answer that also contains ids of other orders proves nothing.
   return namedCheckouts.length === 1 ? [...namedCheckouts, ...similarCheckouts] : similarCheckouts;
+}
+
+/** Without those that are a part of this order_id, as a neighbour's may be. */
+function otherIdsThan(cartId: string, { drawnIds }: Pick<Bench["notes"], "drawnIds">): readonly string[] {
+  return [...drawnIds].filter((drawnId) => !cartId.includes(drawnId));
 }
 
 async function namesOtherOrder(

@@ -25,7 +25,6 @@ export type RunPlan = {
   readonly isQuick: boolean;
   /** The time after which no new history starts, by the monotonic clock. */
   readonly deadline: number;
-  readonly isReplay?: true;
   readonly onJudged: (history: JudgedHistory) => void;
 };
 

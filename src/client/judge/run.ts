@@ -1,10 +1,9 @@
 import { entryLine } from "../../core/explain/span.ts";
 import { historyOf, PLAIN_PURCHASE } from "../../core/judge/histories/histories.ts";
-import { isBusyAnswer, isLate, judgeHistory, mayBeLate, noVerdict } from "../../core/judge/judge.ts";
+import { isBusyAnswer, isLate, judgeHistory, noVerdict } from "../../core/judge/judge.ts";
 import type { Observation } from "../../core/judge/observation.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import { createTurnQueue } from "../../core/mutex.ts";
-import { mapInLanes } from "../lanes.ts";
 import { batchesOf } from "./batches.ts";
 import { dialectFacts, NoOrder, type Bench, type Purchase } from "./bench.ts";
 import type { PlainPurchase } from "./plain.ts";
@@ -19,30 +18,32 @@ import {
   type SkipReason,
   type Turn,
 } from "./played.ts";
+import { createLateWait } from "./later.ts";
 import { isByRestart, isExplained, isShrinkable, shrink } from "./shrink.ts";
 
 /** Histories mostly wait. */
 const MAX_PARALLEL = 10;
-const MAX_PARALLEL_REPLAYS = 2;
+const FIRST_PARALLEL = 4;
 /** A broken rule may be chance; one of these runs must break a rule too. */
 const MAX_CONFIRMING_RUNS = 2;
 
 export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonly JudgedHistory[]> {
   const { histories, failure, run, settleUnsure } = createRunner(bench, plan);
-  const maxHistories = plan.isReplay === true ? MAX_PARALLEL_REPLAYS : MAX_PARALLEL;
-  const { runBeside, endLasting } = createLanes(run);
-  const runInTurn = createTurnQueue();
+  const { runBeside, endLasting } = createLanes(bench, run);
+  const turnQueue = createTurnQueue();
   // A history that steps aside ends later than its batch.
   const aloneRuns: Promise<void>[] = [];
-  for (const [pace, turns] of [...batchesOf(bench.shop, plan), ["last", []] as const]) {
+  for (const [pace, turns] of [...batchesOf(bench, plan), ["last", []] as const]) {
     if (pace === "last") {
       await Promise.all(aloneRuns.splice(0));
       await endLasting();
     }
     if (pace !== "beside")
-      aloneRuns.push(...turns.map((turn) => runInTurn((stepAside) => run(turn, { stepAside }))));
-    await runInTurn(async () => {
-      if (pace === "beside") await mapInLanes(turns, maxHistories, runBeside);
+      aloneRuns.push(
+        ...turns.map((turn) => turnQueue.run(async (stepAside) => void (await run(turn, { stepAside })))),
+      );
+    await turnQueue.run(async () => {
+      if (pace === "beside") await Promise.all(turns.map(runBeside));
       await settleUnsure();
     });
     if (failure.aborted) await endLasting();
@@ -51,62 +52,74 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
   return histories;
 }
 
-type Run = (turn: Turn, benchChanges?: Partial<Bench>) => Promise<void>;
+/** Undefined if the history was not played to its end. */
+type Run = (turn: Turn, benchChanges?: Partial<Bench>) => Promise<PlayResult | undefined>;
 
 /** `failure` aborts at the first error, such as the end of the lease. */
 function createRunner(bench: Bench, plan: RunPlan) {
   const { signal } = bench;
   const histories: JudgedHistory[] = [];
+  const toldNames = new Set<string>();
   const unsureTurns: (readonly [turn: Turn, first: PlayResult])[] = [];
   const failureController = new AbortController();
   const ownBench = { ...bench, signal: AbortSignal.any([signal, failureController.signal]) };
   const skipReason = (): SkipReason | undefined =>
     histories.some(leftShopStuck) ? "stuck" : findEndReason(bench, plan);
+  const announce = (item: JudgedHistory): void => {
+    if (isLeftOut(item) || toldNames.has(item.name)) return;
+    toldNames.add(item.name);
+    plan.onJudged(item);
+  };
   const report = (item: JudgedHistory): void => {
     histories.push(item);
-    if (!isLeftOut(item)) plan.onJudged(item);
+    announce(item);
   };
-  const runUnlessFailed = async (work: () => Promise<void>): Promise<void> => {
-    if (failureController.signal.aborted) return;
+  const runUnlessFailed = async <Value>(work: () => Promise<Value>): Promise<Value | undefined> => {
+    if (failureController.signal.aborted) return undefined;
     try {
-      await work();
+      return await work();
     } catch (error) {
       // After an error, nothing more may be done to the shop.
       failureController.abort(error);
+      return undefined;
     }
   };
-  // A replay looks for late payments, so a payment that seems lost explains nothing.
-  const explainingHistories = (): readonly JudgedHistory[] =>
-    plan.isReplay === true ? histories.filter(({ verdict }) => !mayBeLate(verdict)) : histories;
   const isDropped = (turn: Turn, playedTurn: PlayResult): boolean =>
-    isExplained(turn.name, explainingHistories()) || isByRestart(turn, playedTurn, explainingHistories());
+    isExplained(turn.name, histories) || isByRestart(turn, playedTurn, histories);
+  const readUntilSure = createLateWait(announce);
+  const play = (turn: Turn, playBench = bench): Promise<PlayResult | undefined> =>
+    raceWithAbort(
+      signal,
+      playOnce(playBench, turn).then((playedTurn) => readUntilSure(playBench, turn, playedTurn)),
+    );
   const run: Run = (turn, benchChanges = {}) =>
     runUnlessFailed(async () => {
-      if (isExplained(turn.name, explainingHistories())) return;
+      if (isExplained(turn.name, histories)) return undefined;
       const reason = skipReason();
-      if (reason !== undefined) return report(unplayedHistory(turn.name, factOf(reason)));
-      const playedTurn = await raceWithAbort(signal, playOnce({ ...ownBench, ...benchChanges }, turn));
-      if (playedTurn === undefined) report(unplayedHistory(turn.name, factOf("interrupted")));
+      const playedTurn =
+        reason === undefined ? await play(turn, { ...ownBench, ...benchChanges }) : undefined;
+      if (playedTurn === undefined) report(unplayedHistory(turn.name, factOf(reason ?? "interrupted")));
       else if (histories.some(leftShopStuck)) report(unplayedHistory(turn.name, factOf("stuck")));
-      else if (isDropped(turn, playedTurn)) return;
+      else if (isDropped(turn, playedTurn)) return playedTurn;
       else if (mayBeFlaky(playedTurn) || isShrinkable(turn, playedTurn)) unsureTurns.push([turn, playedTurn]);
       else report(await judgedHistory(bench, turn, playedTurn));
+      return playedTurn;
     });
-  const play = (turn: Turn): Promise<PlayResult | undefined> =>
-    skipReason() === undefined ? raceWithAbort(signal, playOnce(bench, turn)) : Promise.resolve(undefined);
+  const playUnlessSkipped = (turn: Turn): Promise<PlayResult | undefined> =>
+    skipReason() === undefined ? play(turn) : Promise.resolve(undefined);
   const settleUnsure = async (): Promise<void> => {
     for (const [turn, playedTurn] of unsureTurns.splice(0))
       await runUnlessFailed(async () => {
         if (isDropped(turn, playedTurn)) return;
         const surePlay = mayBeFlaky(playedTurn)
-          ? await confirm(bench, turn, playedTurn, skipReason)
+          ? await confirm(turn, playedTurn, playUnlessSkipped)
           : playedTurn;
         const { got } = playedTurn.verdict;
         if (surePlay === undefined)
           return report(unplayedHistory(turn.name, factOf(skipReason() ?? "not_again"), got));
         const knownNames = new Set(histories.map(({ name }) => name));
         const smallest = isShrinkable(turn, surePlay)
-          ? await shrink([turn, surePlay], { play, knownNames })
+          ? await shrink([turn, surePlay], { play: playUnlessSkipped, knownNames })
           : ([turn, surePlay] as const);
         report(await judgedHistory(bench, ...smallest));
       });
@@ -114,18 +127,38 @@ function createRunner(bench: Bench, plan: RunPlan) {
   return { histories, failure: failureController.signal, run, settleUnsure };
 }
 
-/** A history that waits for all others frees its lane. */
-function createLanes(run: Run) {
+/**
+ * The number of histories at the same time grows until the shop falls behind; then it is halved. A history that waits
+ * for all others frees its lane.
+ */
+function createLanes({ world }: Bench, run: Run) {
+  let laneCount = FIRST_PARALLEL;
+  let halvedAt: number | undefined;
+  const lanes = createTurnQueue(laneCount);
   const othersDone = Promise.withResolvers<void>();
   const startedRuns: Promise<void>[] = [];
+  const adjust = (startedAt: number, { verdict }: PlayResult): void => {
+    if (!isLate(verdict) && halvedAt === undefined) laneCount = Math.min(MAX_PARALLEL, laneCount + 1);
+    // Histories that began before the last change do not show its effect.
+    if (isLate(verdict) && startedAt >= (halvedAt ?? 0)) {
+      laneCount = Math.ceil(laneCount / 2);
+      halvedAt = world.monotonic();
+    }
+    lanes.setLimit(laneCount);
+  };
   /** Resolves when the history has ended or waits for the others. */
   const runBeside = async (turn: Turn): Promise<void> => {
     const waiting = Promise.withResolvers<void>();
-    const awaitOthers = (): Promise<void> => {
-      waiting.resolve();
-      return othersDone.promise;
-    };
-    const ownRun = run(turn, { awaitOthers });
+    const ownRun = lanes.run(async (stepAside) => {
+      const awaitOthers = (): Promise<void> =>
+        stepAside(() => {
+          waiting.resolve();
+          return othersDone.promise;
+        });
+      const startedAt = world.monotonic();
+      const playedTurn = await run(turn, { awaitOthers });
+      if (playedTurn !== undefined) adjust(startedAt, playedTurn);
+    });
     startedRuns.push(ownRun);
     await Promise.race([waiting.promise, ownRun]);
   };
@@ -161,6 +194,8 @@ function mayBeFlaky({ verdict, facts }: PlayResult): boolean {
   if (isLate(verdict)) return true;
   if (verdict.state !== "broken" || leftShopStuck({ verdict })) return false;
   if (verdict.invariant === "stays_up") return true;
+  // Another history that runs at the same time may have created a checkout with an unexpected order_id.
+  if (typeof verdict.got !== "string" && verdict.got.fact === "other_id") return true;
   if (verdict.invariant === "client_ends")
     return facts.every((fact) => runsOf(fact).every(({ hasEnded }) => hasEnded));
   return (
@@ -190,14 +225,13 @@ async function judgedHistory(bench: Bench, turn: Turn, playedTurn: PlayResult): 
  * broken history is not judged, and the result is undefined, unless a rule is broken again.
  */
 async function confirm(
-  bench: Bench,
   turn: Turn,
   playedTurn: PlayResult,
-  skipReason: () => SkipReason | undefined,
+  play: (turn: Turn) => Promise<PlayResult | undefined>,
 ): Promise<PlayResult | undefined> {
   const firstVerdict = playedTurn.verdict;
-  for (let run = 0; run < MAX_CONFIRMING_RUNS && skipReason() === undefined; run += 1) {
-    const rerun = await raceWithAbort(bench.signal, playOnce(bench, turn));
+  for (let run = 0; run < MAX_CONFIRMING_RUNS; run += 1) {
+    const rerun = await play(turn);
     if (rerun === undefined) break;
     const hasPassed =
       firstVerdict.state === "broken" &&
@@ -205,7 +239,7 @@ async function confirm(
       rerun.verdict.state === "held";
     if (isLate(firstVerdict) || hasPassed || rerun.verdict.state === "broken") return rerun;
   }
-  return isLate(firstVerdict) && !bench.signal.aborted ? playedTurn : undefined;
+  return isLate(firstVerdict) ? playedTurn : undefined;
 }
 
 async function playOnce(bench: Bench, { name, kind }: Turn): Promise<PlayResult> {

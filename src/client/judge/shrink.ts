@@ -28,7 +28,7 @@ export function isByRestart(
   return verdict.state !== "held" && !isUnpaid && mayBeByRestart(name, histories);
 }
 
-export function mayBeByRestart(name: string, histories: readonly JudgedHistory[]): boolean {
+function mayBeByRestart(name: string, histories: readonly JudgedHistory[]): boolean {
   const isLasting = historyOf(name).steps.some(({ act }) => act === "wait_for_others");
   return isLasting && histories.some(hasBrokenAtRestart);
 }

@@ -141,7 +141,11 @@ export type History = {
   readonly neighbourKind?: NeighbourKind;
   /** Whether one customer buys all orders in one browser. Default: each order has its own customer. */
   readonly isOneBrowser?: true;
-  readonly isAlone?: true;
+  /**
+   * Whether no other history may run meanwhile. `creates`: only if order_ids cannot be foreseen, because then its faults
+   * apply to all orders, and its checkouts are found by comparing lists.
+   */
+  readonly alone?: "always" | "creates";
   readonly isLong?: true;
   readonly causes?: Readonly<Partial<Record<JudgedInvariant, Cause>>>;
 };

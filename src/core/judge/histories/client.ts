@@ -41,7 +41,7 @@ const SIMILAR_CREATES = [retriedCreate("a"), retriedCreate("b"), retriedCreate("
 /** Loses the first answer, so that the order exists and another key for the order is refused. */
 const ANSWER_LOST = atCreate(1, "lose_answer");
 
-const CREATE_DEFAULTS = { part: "idempotency", needs: ["create", "setsIds"], isAlone: true } as const;
+const CREATE_DEFAULTS = { part: "idempotency", needs: ["create", "setsIds"], alone: "creates" } as const;
 const CONCURRENT_DEFAULTS = { part: "idempotency", needs: ["create"] } as const;
 
 const ALWAYS_REFUSED: ScheduledFault = {
@@ -61,7 +61,7 @@ const CREATE_WITH_ITS_EVENT = atOnce(
   startNow({ act: "await", of: "a", kind: "create" }, TELL_CREATED),
 );
 
-const BOOKING_DEFAULTS = { part: "duplicates", needs: ["create", "setsIds"], isAlone: true } as const;
+const BOOKING_DEFAULTS = { part: "duplicates", needs: ["create", "setsIds"], alone: "creates" } as const;
 
 export const CLIENT_HISTORIES = {
   ...historiesWith(CREATE_DEFAULTS, {
@@ -72,6 +72,7 @@ export const CLIENT_HISTORIES = {
     client_killed: {
       title: ["a client killed once its order exists, then run again", "订单创建后客户端被终止，再次运行"],
       needs: ["kill"],
+      alone: "always",
       steps: underFaults(atCreate(1, "kill")),
     },
     answer_lost_twice: {
@@ -179,7 +180,7 @@ export const CLIENT_HISTORIES = {
     },
     refused_for_good: {
       title: ["creates that are always refused", "创建请求始终被拒绝"],
-      isAlone: true,
+      alone: "creates",
       steps: [withFaults(ALWAYS_REFUSED), { act: "create", of: "a", expects: "refusal" }, API.up],
       causes: { client_ends: "never_gives_up" },
     },

@@ -148,7 +148,7 @@ export const SECOND_ATTEMPT_CAUSES = causedBy(
 );
 
 export function historiesWith<Name extends string>(
-  defaults: Pick<History, "part" | "needs" | "isAlone">,
+  defaults: Pick<History, "part" | "needs" | "alone">,
   rows: Readonly<Record<Name, Row>>,
 ): Readonly<Record<Name, History>> {
   const histories = Object.entries<Row>(rows).map(([name, row]): [string, History] => {
