@@ -788,6 +788,31 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
+  paid_while_pending: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private unlock: (() => void) | undefined;
+      // The handler of a pending event locks its order until another event arrives or the view is requested; an event
+      // that finds the order locked is answered and skipped.
+      override async take(event: ShopEvent): Promise<number> {
+        if (this.unlock !== undefined) {
+          this.unlock();
+          return 200;
+        }
+        if (event.data.status === "pending" && !this.seen.has(event.event_id)) {
+          await new Promise<void>((resolve) => {
+            this.unlock = resolve;
+          });
+          this.unlock = undefined;
+        }
+        return super.take(event);
+      }
+      override stateOf(order: Parameters<CarefulShop["stateOf"]>[0]): string {
+        this.unlock?.();
+        return super.stateOf(order);
+      }
+    },
+  ],
   pending_long: [
     "never_unpaid",
     class extends CarefulShop {

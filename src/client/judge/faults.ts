@@ -7,7 +7,7 @@ import type { Bench, Purchase } from "./bench.ts";
 
 export type Play = {
   readonly bench: Bench;
-  readonly history: Pick<History, "neighbourKind" | "alone">;
+  readonly history: Pick<History, "neighbourKind" | "alone" | "killMode">;
   readonly orders: readonly Purchase[];
   readonly facts: Observation[];
   faults: readonly AddedFault[];
@@ -63,7 +63,7 @@ export async function setFaults(play: Play, { of, faults }: Extract<Step, { act:
   if (killIds.length === 0) return;
   play.endKillWatch = watchKills(bench, killIds, async () => {
     play.killController.abort();
-    await shop.kill?.();
+    await (play.history.killMode === "stop" ? shop.restart?.("stop") : shop.kill?.());
   });
 }
 

@@ -146,6 +146,8 @@ export type History = {
    * apply to all orders, and its checkouts are found by comparing lists.
    */
   readonly alone?: "always" | "creates";
+  /** Default: a kill. */
+  readonly killMode?: "stop";
   readonly isLong?: true;
   readonly causes?: Readonly<Partial<Record<JudgedInvariant, Cause>>>;
 };

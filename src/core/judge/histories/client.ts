@@ -75,6 +75,16 @@ export const CLIENT_HISTORIES = {
       alone: "always",
       steps: underFaults(atCreate(1, "kill")),
     },
+    client_stopped: {
+      title: [
+        "a shop stopped while its create is sent, then used again",
+        "创建请求发送期间商店正常停止，再次下单",
+      ],
+      needs: ["kill", "server"],
+      alone: "always",
+      killMode: "stop",
+      steps: underFaults(atCreate(1, "kill")),
+    },
     answer_lost_twice: {
       title: ["a create whose answer is lost twice", "创建请求的响应丢失两次"],
       steps: underFaults(ANSWER_LOST, atCreate(2, "lose_answer")),

@@ -49,6 +49,9 @@ const PLACE_KINDS = ["api", "events", "attempt", "moment", "later"] as const;
 
 const TELL_FIRST = tellFrom("first");
 
+const SLOW_QUESTION_MS = 1000;
+const SLOW_QUESTION = apiAnswers({ action: "latency", latencyMs: SLOW_QUESTION_MS });
+
 const SECOND_ATTEMPT = {
   kind: "attempt",
   needs: ["create", "setsIds"],
@@ -190,6 +193,23 @@ export const PLACES = {
         share: 0.5,
         during: "event",
         delayMs: SLOW_API_MS,
+      }),
+    ],
+  },
+  paid_while_pending: {
+    kind: "moment",
+    title: ["a payment while your shop handles the pending event", "处理支付处理中事件期间支付"],
+    needs: ["create"],
+    causes: causedBy("overwrites_later", "booked_when_paid", "final_stays"),
+    api: SLOW_QUESTION,
+    // A second delivery of the payment would hide that the first one was skipped.
+    payment: () => [
+      end("pending"),
+      atOnce(startNow(tellOnly("pending")), {
+        steps: [PAY, TELL_PAID],
+        share: 0.3,
+        during: "event",
+        delayMs: SLOW_QUESTION_MS,
       }),
     ],
   },

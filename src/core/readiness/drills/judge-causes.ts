@@ -184,8 +184,8 @@ export const CAUSES = {
     "再次推送支付事件时，订单重复入账：请在入账的同一事务中保存每个事件的 event_id，对已知的事件返回 2xx，不再入账。以已签名的请求体中的 ID 为准，而不是没有签名的请求头 Checkout-Event-Id。",
   ],
   overwrites_later: [
-    "The payment event arrived while the shop handled an earlier event of the checkout, whose older status then overwrote the paid one: read and write a status in one transaction, and only for a higher sequence of the same data.id.",
-    "商店处理同一收款单较早的事件期间收到支付事件，随后较早的状态覆盖了已支付状态：请在一个事务中读取并写入状态，且仅在同一 data.id 的 sequence 更大时写入。",
+    "The payment event arrived while the shop handled an earlier event of the checkout: the shop skipped the payment because the order was locked, or the older status then overwrote the paid one. Answer 503 to an event that you cannot process now; read and write a status in one transaction, and only for a higher sequence of the same data.id.",
+    "商店处理同一收款单较早的事件期间收到支付事件：订单被锁，商店跳过了支付事件；或随后较早的状态覆盖了已支付状态。暂时无法处理的事件请返回 503；请在一个事务中读取并写入状态，且仅在同一 data.id 的 sequence 更大时写入。",
   ],
   remembers_forged: [
     "A copy of the payment with a wrong signature came first, and the genuine one was then skipped as known: remember an event only after its signature is verified.",
