@@ -12,9 +12,8 @@ export type HttpRequest = {
 };
 
 /**
- * A stream is asked for its next bytes only when the client has read the previous bytes; its `return` is
- * called when the client disconnects or the server stops. If a stream fails, the connection is closed, so
- * that the client sees an incomplete body.
+ * A stream is read only as fast as the client reads; its `return` is called when the client disconnects or the server
+ * stops. If a stream fails, the connection is closed, so that the client sees an incomplete body.
  */
 export type HttpBody = string | Uint8Array | AsyncIterable<Uint8Array>;
 
@@ -22,9 +21,9 @@ export type HttpResponse = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: HttpBody;
-  /** The connection is closed without sending the answer. */
+  /** Closes the connection without sending the answer. */
   readonly isDropped?: true;
-  /** The connection of a dropped answer is reset instead of closed. */
+  /** With `isDropped`, resets the connection instead of closing it. */
   readonly isReset?: true;
 };
 
@@ -43,7 +42,7 @@ export type OutboundRequest = {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** One line for each value. */
+  /** Headers with several values, each value sent as a line of its own. */
   readonly lines?: Readonly<Record<string, readonly string[]>> | undefined;
   /** Sent with its length, unless the headers have `Transfer-Encoding: chunked`. */
   readonly body?: string | Uint8Array;
@@ -52,20 +51,20 @@ export type OutboundRequest = {
   /** Timeout in milliseconds, from the start of the connection to the last byte of the answer. */
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;
-  /** Default: the request fails. */
+  /** `cut` ends a larger answer at `maxResponseBytes`. Default: the request fails. */
   readonly oversize?: "refused" | "cut";
   /** The only addresses to connect to, in order. Default: the host's name is looked up. */
   readonly addresses?: readonly string[] | undefined;
   /** The address may contain user name and password. Default: none, even if the environment names one (decision 80). */
   readonly proxy?: string | undefined;
   /**
-   * `kept`: over a kept connection to the same addresses, if there is one. The connection is kept afterwards
-   * for a short time, if the server permits it. Default: a new connection, which ends with the answer.
+   * `kept` reuses an open connection to the same addresses, and keeps it open for a short time. Default: a new
+   * connection, closed after the answer.
    */
   readonly connection?: "kept" | "fresh" | undefined;
   /**
-   * A second connection shows whether the other loopback address accepts connections, and whether the port
-   * expects TLS (a handshake is sent, once for each URL and address until the result changes).
+   * After a refused or closed connection, opens a second one to see whether the other loopback address accepts
+   * connections, or whether the port expects TLS.
    */
   readonly examine?: boolean | undefined;
   /** Called at the end of the request, before the connection is examined. */
@@ -106,7 +105,7 @@ export type Listener = {
   readonly port: number;
   /** Accepts no more connections, waits at most `graceMs` for requests and streams in flight, then closes the rest. */
   readonly close: (graceMs: number) => Promise<void>;
-  /** Default: yes. */
+  /** Whether the open server keeps the process running. Default: yes. */
   readonly keepRunning?: (shouldKeep: boolean) => void;
 };
 
@@ -156,13 +155,15 @@ export type Machine = {
 };
 
 export type ReadOptions = {
-  /** Allowed only for paths that the user named. Default: false. */
+  /** Allowed only for paths that the user named, because others could place a link. Default: false. */
   readonly followsLinks?: boolean;
   /** Default: 16 MiB. */
   readonly maxBytes?: number;
 };
 
-/** `endsWithProcess`: not flushed, because the file describes a process, which a power failure ends too. */
+/**
+ * `endsWithProcess`: the file describes a process, so it is not flushed, because a power failure ends the process too.
+ */
 export type WriteOptions = { readonly endsWithProcess?: true };
 
 /** Files are written with mode 0600, folders with 0700. */
@@ -172,7 +173,7 @@ export type Files = {
   readonly readBytes: (path: string, options?: ReadOptions) => Uint8Array | undefined;
   /** In bytes; undefined if there is no regular file. Does not follow links. */
   readonly size: (path: string) => number | undefined;
-  /** Readers, and the state after a crash, have the whole old or the whole new content. */
+  /** Replaces the file atomically: readers see the whole old or the whole new content, also after a crash. */
   readonly write: (path: string, content: string | Uint8Array, options?: WriteOptions) => void;
   readonly fill: <Value>(path: string, fill: (unfinished: string) => Promise<Value>) => Promise<Value>;
   readonly createNew: (path: string, content: string | Uint8Array, options?: WriteOptions) => boolean;
@@ -207,7 +208,7 @@ export type ShellCommand = {
   /** Added to this program's environment; an undefined value removes a variable. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly timeoutMs: number;
-  /** The maximum for each of the two outputs, in bytes; the beginning is dropped. */
+  /** Maximum size of stdout and of stderr, in bytes; earlier output is dropped. */
   readonly maxOutputBytes: number;
   readonly onOutput?: (text: string) => void;
   /** Kills the command immediately or, if the abort reason is a `ShellEnd`, first asks it to end. */
@@ -228,7 +229,7 @@ export type DetachedProcess = {
   /** Undefined if the process ended without a message. */
   readonly firstMessage: Promise<string | undefined>;
   readonly end: Promise<string>;
-  /** The process otherwise stops when its starter ends. */
+  /** Lets the process continue when its starter ends. */
   readonly release: () => Promise<void>;
   readonly abandon: () => void;
 };
@@ -280,7 +281,7 @@ export type World = {
   readonly monotonic: () => number;
   readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
   readonly after: (milliseconds: number, run: () => void) => void;
-  /** Runs when all input that has already arrived has been read. */
+  /** Runs after the input that has already arrived is read. */
   readonly soon: (run: () => void) => void;
 
   /**
@@ -310,27 +311,30 @@ export type World = {
   readonly temporaryFile: (name: string, content: string) => TemporaryFile;
   readonly temporaryPath: () => TemporaryFile;
   /**
-   * Stdin is empty. Kills the processes that are left in the process group at the end (on Windows only after
-   * a timeout or an abort).
+   * Runs with an empty stdin. Kills processes that are left in the process group at the end; on Windows only after a
+   * timeout or an abort.
    */
   readonly run: (command: ShellCommand) => Promise<ShellResult>;
   /**
-   * The process does not end with the terminal, and shares none of our streams; its stderr is appended to a
-   * log file, which is rotated at 10 MiB, with one older file.
+   * Starts this program in a process that outlives the terminal and shares no streams with it. Its stderr is appended
+   * to a log file, which is rotated at 10 MiB, with one older file.
    */
   readonly startDetached: (options: { readonly logFile: string }) => DetachedProcess;
   readonly starter: Starter | undefined;
   /** Sends SIGTERM. `no_signals`: nothing was done, because processes of this system cannot handle signals. */
   readonly terminate: (pid: number) => "sent" | "gone" | "not_permitted" | "no_signals";
-  /** Uses our stdin, stdout and stderr. A signal that the terminal has sent to both processes is not passed on. */
+  /**
+   * The program shares stdin, stdout and stderr. Signals are passed on, unless the terminal sent them to both
+   * processes.
+   */
   readonly runProgram: (call: ProgramCall) => Promise<ProgramResult>;
   readonly portOwner: (port: number) => string | undefined;
 
-  /** The lock ends with this process at the latest. Default: a process is only known by its id. */
+  /** The lock ends with this process at the latest. If missing, a process is identified only by its id. */
   readonly lockFile?: (path: string) => Promise<FileLock>;
-  /** True even for a process that cannot be seen from here. */
+  /** Also detects the lock of a process that this one cannot see, as in another container. */
   readonly isFileLocked?: (path: string) => Promise<boolean>;
-  /** Calls the function once, within seconds after a file was deleted or replaced. Default: files are not watched. */
+  /** Calls `onLost` once, within seconds after the file was deleted or replaced. If missing, files are not watched. */
   readonly onFileLost?: (path: string, onLost: () => void) => () => void;
   readonly hostName?: () => string;
   /** An opaque text; undefined if there is no such process. */

@@ -49,7 +49,7 @@ export function hashKey(apiKey: string): string {
   return hash("sha256", apiKey, "hex");
 }
 
-/** Keeps the prefix and the last four characters; any other text becomes `…`. */
+/** Keeps the prefix and the last four characters of a test key; other and short texts become `…`. */
 export function redactKey(apiKey: string): string {
   return apiKey.startsWith(TEST_PREFIX) && apiKey.length > TEST_PREFIX.length + 8
     ? `${TEST_PREFIX}…${apiKey.slice(-4)}`
@@ -94,12 +94,12 @@ export function storeTokenBits(text: string): bigint | undefined {
   return isStoreToken(text) ? testKeyBits(text.replace(STORE_TOKEN_PREFIX, TEST_PREFIX)) : undefined;
 }
 
-/** Every service of this kind uses the prefix (interface 22). */
+/** Also true for test keys of other services, because interface 22 fixes the prefix. */
 export function hasTestKeyPrefix(text: string): boolean {
   return text.startsWith(TEST_PREFIX);
 }
 
-/** The second half of a sentence; undefined for a live key or a valid test key. */
+/** Returns the predicate of a sentence about the key, or undefined for a live key or a valid test key. */
 export function keyFault(text: string): string | undefined {
   if (text.startsWith(LIVE_PREFIX) || isTestKey(text)) return undefined;
   return KEY_FAULTS[TEST_KEY_PATTERN.test(text) ? "mistyped_key" : "not_a_key"];
@@ -109,7 +109,6 @@ export function refuseUnknownKey(apiKey: string): Outcome<never> {
   return refuseFact(isTestKey(apiKey) ? "unknown_key" : "mistyped_key", {});
 }
 
-/** Refuses with `scope_missing` (interface 27). */
 export function requireScope(credential: Credential, scope: Scope): Outcome<Credential> {
   if (credential.scopes.includes(scope)) return accept(credential);
   return refuseFact("scope_missing", { scope, granted: credential.scopes });

@@ -4,7 +4,7 @@ import { printableLiteral } from "./text.ts";
 
 const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Parses a duration, such as `2h30m`, to milliseconds, without a maximum; undefined for zero and for other forms. */
+/** Parses a duration such as `2h30m` to milliseconds. Returns undefined for zero and for other texts. */
 export function parseDurationText(text: string): number | undefined {
   const parts = [...text.matchAll(/(\d{1,9})(ms|s|m|h|d)/g)];
   if (parts.map(([part]) => part).join("") !== text) return undefined;
@@ -32,7 +32,7 @@ export function parseSpanOrMomentText(text: string): SpanOrMoment | undefined {
   return Number.isNaN(at) ? undefined : { at };
 }
 
-/** Whether the date exists: `Date.parse` reads 30 February as 2 March. */
+/** Rejects dates that do not exist: `Date.parse` reads 30 February as a day in March. */
 function isDate(date: string): boolean {
   const at = Date.parse(date);
   return !Number.isNaN(at) && new Date(at).toISOString().startsWith(date);

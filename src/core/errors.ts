@@ -5,7 +5,7 @@ type ErrorRow = {
   readonly meaning: string;
   readonly decision?: number;
   readonly next?: string;
-  /** Whether the refusal proves that the key is unused: the service looks up the key before this check (decision 3). */
+  /** The refusal proves that the key is unused, because the service looks up the key before this check (decision 3). */
   readonly provesKeyUnused?: true;
 };
 
@@ -16,7 +16,10 @@ const ACTIVATE_STORE =
 const ACTIVATE_CAPABILITY =
   "request its activation, or use an active capability; in the sandbox: checkout admin enable-capability <name>";
 
-/** The closed list of codes (decision 4). Statuses outside interface 18 are for cases that it does not describe. */
+/**
+ * The complete list of codes (decision 4). Interface 18 states only 400, 401, 403, 409 and 429; the other statuses are
+ * the sandbox's choice.
+ */
 export const ERRORS = {
   invalid_request: { meaning: "the HTTP request is malformed", status: 400 },
   invalid_json: { meaning: "the body is not strict JSON", status: 400, decision: 6 },

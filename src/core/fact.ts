@@ -1,7 +1,7 @@
 import { english, inBothLanguages, type Translator, type Words } from "./language.ts";
 import { PARTS, type PartName } from "./refusals/parts.ts";
 
-/** A value from outside must be made printable first (`printableLiteral`). */
+/** Text from outside must first be escaped with `printableLiteral`. */
 export type FactValue = string | number | readonly string[] | Part;
 export type FactValues = Readonly<Record<string, FactValue>>;
 

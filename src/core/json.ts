@@ -10,9 +10,9 @@ const TOKEN_PATTERN = /"((?:[^"\\]|\\.)*)"(\s*:)?|-?\d[\d.eE+-]*|[{}[\]]/g;
 const NUMBER_PATTERN = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
- * Parses a body as strict JSON (decision 6): UTF-8 without a byte order mark, no duplicate keys, no lone surrogates, at
- * most 8 levels, and no number that JavaScript would silently change into another integer or into infinity. Refuses
- * such a number with `invalid_parameter`, and all else with `invalid_json`.
+ * Parses strict JSON (decision 6): UTF-8 without a byte order mark, at most 8 levels, no duplicate keys, no lone
+ * surrogates, no number that becomes infinite or another integer. Refuses such a number with `invalid_parameter`, other
+ * faults with `invalid_json`.
  */
 export function parseStrictJson(bytes: Uint8Array): Outcome<unknown> {
   const text = decodeUtf8(bytes);
@@ -24,7 +24,7 @@ export function parseStrictJson(bytes: Uint8Array): Outcome<unknown> {
   return findFault(text) ?? result;
 }
 
-/** Undefined if the text is not JSON. For answers and files whose content the caller checks. */
+/** Returns undefined if the text is not JSON. For input that the caller validates. */
 export function parseJson(text: string): unknown {
   const result = parseText(text);
   return result.ok ? result.value : undefined;
@@ -44,12 +44,12 @@ function parseText(text: string): Outcome<unknown> {
   }
 }
 
-/** Faults that `JSON.parse` accepts. The text must be JSON. */
+/** Finds faults that `JSON.parse` accepts; the text must be valid JSON. */
 function findFault(text: string): Refused | undefined {
   const openContainers: (Set<string> | undefined)[] = [];
   let field = "a value";
   TOKEN_PATTERN.lastIndex = 0;
-  // Not with `matchAll`, which takes three times as long.
+  // `matchAll` takes three times as long.
   for (let match = TOKEN_PATTERN.exec(text); match !== null; match = TOKEN_PATTERN.exec(text)) {
     const [token, quotedText, colon] = match;
     if (quotedText !== undefined) {
@@ -74,14 +74,14 @@ function findFault(text: string): Refused | undefined {
   return undefined;
 }
 
-/** The text between two quotes; undefined if an escape leaves half a surrogate pair. */
+/** Returns undefined for half of a surrogate pair, which only an escape can produce. */
 function decodeString(quotedText: string): string | undefined {
   if (!quotedText.includes("\\")) return quotedText;
   const decodedText = JSON.parse(`"${quotedText}"`) as string;
   return decodedText.isWellFormed() ? decodedText : undefined;
 }
 
-/** False if the number is infinite, or an integer that may be rounded: beyond ±(2^53 - 1), or from a fraction. */
+/** False for infinite numbers, and for integers that may have been rounded: 9007199254740993, 1.0000000000000001. */
 function isKeptExactly(literal: string): boolean {
   const value = Number(literal);
   if (!Number.isFinite(value)) return false;
@@ -96,7 +96,7 @@ function isWrittenAsInteger(literal: string): boolean {
   return !/[1-9]/.test(pointIndex <= 0 ? digits : digits.slice(pointIndex));
 }
 
-/** Bytes as text; "" for undefined bytes, and undefined if they are not UTF-8. A byte order mark is kept. */
+/** Returns "" for undefined bytes, and undefined for invalid UTF-8. Keeps a byte order mark. */
 export function decodeUtf8(bytes: Uint8Array | undefined): string | undefined {
   return tryTo(() => utf8Decoder.decode(bytes));
 }

@@ -1,4 +1,4 @@
-/** The value is made at its first use, so that a start does not wait for it. */
+/** Builds the value on first use, so that it does not delay the start. */
 export function lazyValue<Value>(make: () => Value): () => Value {
   let madeValue: { readonly value: Value } | undefined;
   return () => (madeValue ??= { value: make() }).value;

@@ -24,10 +24,8 @@ export function allowedHosts(
 }
 
 /**
- * Checks the Host header lines of a request (decisions 3 and 58). A page on another site that reaches the port by DNS
- * rebinding sends its own name as Host. Refuses with `invalid_request` unless there is exactly one line (RFC 9112 3.2),
- * and with `host_not_allowed` if the name is not allowed. The message does not list the allowed names, because the
- * names of tunnels are secrets.
+ * Prevents a page of another site from reaching the server by DNS rebinding (decisions 3, 58). Refusals do not list the
+ * allowed names, because the names of tunnels are secret.
  */
 export function checkHost(hosts: readonly string[], { names, flag }: AllowedHosts): Outcome<void> {
   const [host] = hosts;
@@ -39,12 +37,14 @@ export function checkHost(hosts: readonly string[], { names, flag }: AllowedHost
   return refuseFact(/:\d+$/.test(host) ? "host_port_not_allowed" : "host_not_allowed", facts);
 }
 
-/** `localhost`, a name below it, `[::1]`, or an IPv4 address from 127.0.0.0/8. */
+/** True for `localhost` and names below it, `[::1]`, and addresses in 127.0.0.0/8. */
 export function isLoopback(hostname: string): boolean {
   return loopbackAddresses(hostname) !== undefined;
 }
 
-/** In order of use; undefined for other hosts. `localhost` names are never looked up (RFC 6761 6.3). */
+/**
+ * Returns the addresses in the order to try, or undefined for other hosts. `localhost` is not looked up (RFC 6761 6.3).
+ */
 export function loopbackAddresses(hostname: string): readonly string[] | undefined {
   if (/(?:^|[^.]\.)localhost$/.test(hostname)) return ["127.0.0.1", "::1"];
   if (hostname === "[::1]") return ["::1"];
@@ -70,7 +70,7 @@ export function localOrigin(port: number, host: LoopbackHost = "127.0.0.1"): str
   return `http://${host}:${port}`;
 }
 
-/** Leading zeros are not allowed: some programs read such a number as octal. */
+/** Refuses leading zeros, because some programs read such a number as octal. */
 function isOctet(part: string): boolean {
   return String(Number(part)) === part && Number(part) <= 255;
 }

@@ -1,6 +1,9 @@
 import { partOf, type Part } from "./fact.ts";
 
-/** Payment services follow ISO 4217; Intl follows cash, and so gives HUF, IDR and COP no decimals. */
+/**
+ * Decimals of ISO 4217, as payment services use them. Intl follows cash instead: HUF, IDR and COP have no decimals
+ * there.
+ */
 const CURRENCIES: Readonly<Record<number, readonly string[]>> = {
   0: [
     "BIF",
@@ -28,18 +31,21 @@ const DECIMALS_BY_CURRENCY = new Map(
   Object.entries(CURRENCIES).flatMap(([decimals, codes]) => codes.map((code) => [code, Number(decimals)])),
 );
 
-/** 2 unless `CURRENCIES` has it; undefined unless the code is three capitals. */
+/** Returns 2 for an unknown code, and undefined unless the code is three capital letters. */
 export function currencyDecimals(currency: string): number | undefined {
   return /^[A-Z]{3}$/.test(currency) ? (DECIMALS_BY_CURRENCY.get(currency) ?? 2) : undefined;
 }
 
-/** Intl has names for the codes of ISO 4217, including funds and historic currencies. */
+/** Accepts every code that Intl can name, including funds and historic currencies. */
 export function isCurrency(code: string): boolean {
   if (!/^[A-Z]{3}$/.test(code)) return false;
   return new Intl.DisplayNames("en", { type: "currency", fallback: "none" }).of(code) !== undefined;
 }
 
-/** `19.99` or `19,99` in `EUR` is 1999. Undefined for a text without decimals, or with too many for the currency. */
+/**
+ * Parses `19.99` or `19,99` in EUR to 1999. Returns undefined for a text without decimals, or with more than the
+ * currency has.
+ */
 export function parseDecimalAmount(text: string, currency: string): number | undefined {
   const [, majorDigits = "", decimalDigits = ""] = /^(\d{1,13})[.,](\d{1,4}?)0*$/.exec(text) ?? [];
   const places = currencyDecimals(currency);
@@ -76,12 +82,12 @@ export function formatAmount(amountMinor: number, currency: string): string {
   return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)} ${currency}`;
 }
 
-/** The locale decides the currency symbol, ISO 4217 the decimals. Yen are `JP¥`: a bare ¥ is also read as yuan. */
+/** The locale decides the symbol, ISO 4217 the decimals. Yen are written `JP¥`, because ¥ alone also means yuan. */
 export function formatPrice(amountMinor: number, currency: string, locale: string): string {
   return pricePieces(amountMinor, currency, locale).join("");
 }
 
-/** Creating a format takes as long as formatting ten amounts. */
+/** Cached, because creating a format takes as long as formatting ten amounts. */
 const formats = new Map<string, Intl.NumberFormat>();
 
 function formatOf(currency: string, locale: string): Intl.NumberFormat {
@@ -99,7 +105,7 @@ function formatOf(currency: string, locale: string): Intl.NumberFormat {
   return format;
 }
 
-/** A line may break between pieces: after a separator, never inside a group of digits. */
+/** Splits the price where a line may break: after a separator, never within a group of digits. */
 export function pricePieces(amountMinor: number, currency: string, locale: string): readonly string[] {
   const decimals = currencyDecimals(currency) ?? 0;
   const digits = String(amountMinor).padStart(decimals + 1, "0");

@@ -14,9 +14,9 @@ export type Refusal = {
   readonly allow?: string;
   readonly field?: string | undefined;
   readonly withoutField?: Words;
-  /** The next step; sent by the control API, and never by v1. */
+  /** The suggested next step; only the control API sends it. */
   readonly next?: string | undefined;
-  /** The path of the refused field of a configuration; the message begins with it. Sent by the control API. */
+  /** The path of the refused field of a configuration. The message begins with the path. */
   readonly path?: readonly (string | number)[] | undefined;
   /** The id of the checkout that a create conflicts with; only the request log stores it. */
   readonly conflictingCheckoutId?: string | undefined;
@@ -49,7 +49,6 @@ export function inField(field: string, { refusal }: Refused): Refused {
   };
 }
 
-/** The English message twice if there is no Chinese message. */
 export function wordsOf({ message, chinese = message }: Pick<Refusal, "message" | "chinese">): Words {
   return [message, chinese];
 }

@@ -12,7 +12,7 @@ type Message = string | Words;
 type Sentence = {
   readonly field?: string;
   readonly received?: string;
-  /** The command that helps. Default: the commands for the code. */
+  /** The suggested command. Default: the commands of the error code. */
   readonly next?: string;
 } & ({ readonly text: Message; readonly expected?: Words } | { readonly expected: Words });
 type Row = Sentence & { readonly code: ErrorCode };

@@ -10,7 +10,7 @@ const credentialsSchema = () =>
     ready: z.optional(z.literal(false)),
     stores: z.record(z.string(), z.object({ name: z.string(), api_key: z.string() })),
   });
-/** The form that development versions wrote: it is parsed, so that a start refuses their database and not this file. */
+/** Accepts the format of development versions, so that a start refuses their database instead of this file. */
 const oldCredentialsSchema = () =>
   z.pipe(
     z.object({ store_id: z.string(), api_key: z.string() }),
@@ -40,8 +40,8 @@ const runSchema = () =>
     /** Sandboxes before decision 96 do not write this field. */
     instance_id: z.optional(z.string()),
     /**
-     * The last opening that had changed the database, if the log was empty when the sandbox was ready. If a start after
-     * a kill finds an empty log and the same opening, no commit was lost.
+     * The database's mark when the sandbox became ready with an empty write-ahead log. If a killed sandbox left an
+     * empty log and the same mark, no commit was lost.
      */
     opening: z.optional(z.string()),
     /** The machine or container of the process; missing in older versions. */
@@ -54,7 +54,7 @@ export type RunRecord = z.infer<ReturnType<typeof runSchema>>;
 
 export type RunOwner = Pick<RunRecord, "pid" | "started" | "folder">;
 
-/** Undefined if it names no process, for example after a crash during the write. */
+/** Returns undefined if the file names no process, for example after a crash during the write. */
 export const parseRunOwner = parserOf(() => z.pick(runSchema(), { pid: true, started: true, folder: true }));
 
 export const parseAdmin = parserOf(() =>

@@ -2,7 +2,7 @@
 const UNPRINTABLE_RANGES =
   "\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ud800-\\udfff\\ufeff\\uffa0\\ufff0-\\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}";
 const UNPRINTABLE_CHARACTERS = new RegExp(`[${UNPRINTABLE_RANGES}]`, "gu");
-/** Surrogates, and ranges beyond the Basic Multilingual Plane, as written in a character class. */
+/** Ranges that do not work in a pattern without the `u` flag, which validators of JSON Schema may omit. */
 const ASTRAL_RANGES = /\\ud800-\\udfff|[\u{10000}-\u{10ffff}]-[\u{10000}-\u{10ffff}]/gu;
 
 export function removeUnicodeRanges(pattern: string): string {
@@ -11,14 +11,14 @@ export function removeUnicodeRanges(pattern: string): string {
 
 export const PRINTABLE_PATTERN = removeUnicodeRanges(`^[^${UNPRINTABLE_RANGES}]*$`);
 const ANY_SECRET = /((?:svc(?:_|%5f)(?:test|live|control|admin|store)|whsec)(?:_|%5f))[\w%-]+/gi;
-/** Counted after the prefix. A shorter text is a name, such as svc_test_mode, and reveals nothing. */
+/** Without the prefix. A shorter text is a name, such as svc_test_mode. */
 const MIN_SECRET_LENGTH = 16;
 const WHOLE_SECRET = new RegExp(`${ANY_SECRET.source.slice(0, -1)}{${MIN_SECRET_LENGTH},}`, "i");
 export const SECRET_PATTERN = WHOLE_SECRET.source.replaceAll(/\\.|[a-z]/g, (part) =>
   part.length > 1 ? part : `[${part}${part.toUpperCase()}]`,
 );
 const REDACTED_SECRET = new RegExp(ANY_SECRET.source.replace(/\[[^\]]+\]\+$/, "…"), "i");
-/** Blanks and marks that are invisible. CR LF within a text is one line break, and so one blank. */
+/** Blanks and combining marks that a reader cannot see. CR LF within a text counts as one blank. */
 const INVISIBLE_BLANKS = /^[\s\p{M}]+|(?!\r\n(?!$|[\s\p{M}]))\s[\s\p{M}]+|\s$/gu;
 /** A user name and a password in an address; a quotation mark ends the address. */
 const CREDENTIALS_IN_TEXT = /(:[/\\]{1,2})[^\s/\\?#"]*@/g;
@@ -26,7 +26,7 @@ const CREDENTIALS_IN_TEXT = /(:[/\\]{1,2})[^\s/\\?#"]*@/g;
 const CREDENTIALS_IN_VALUE = /(:[/\\]{1,2})[^/\\?#]*@/g;
 const MAX_LITERAL_CODE_POINTS = 60;
 
-/** Control, bidi and invisible characters appear as `\u{…}`, so that the text is safe in a terminal or a log. */
+/** Escapes control, bidi and invisible characters as `\u{…}`, so that the text is safe in a terminal or a log. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE_CHARACTERS, escapeCodePoint);
 }
@@ -53,7 +53,7 @@ export function cutText(text: string, maxCodePoints: number): string {
   return codePoints.length <= maxCodePoints ? text : `${codePoints.slice(0, maxCodePoints).join("")}…`;
 }
 
-/** People paste secrets into wrong places. Also redacts the user names and passwords of addresses. */
+/** Redacts API keys, signing secrets and tokens, and the user names and passwords in URLs. */
 export function redactSecrets(text: string): string {
   const safeText = text.includes("_") || text.includes("%") ? text.replace(ANY_SECRET, "$1…") : text;
   return safeText.includes("@") ? safeText.replace(CREDENTIALS_IN_TEXT, "$1…@") : safeText;
@@ -85,7 +85,7 @@ export function showsSecret(text: string): boolean {
   return containsSecret(text) || REDACTED_SECRET.test(text);
 }
 
-/** Quoted, escaped, redacted, at most 60 characters. */
+/** Quotes, escapes and redacts the value, and cuts it to 60 characters. */
 export function printableLiteral(value: unknown): string {
   const safeValue = typeof value === "string" ? value.replace(CREDENTIALS_IN_VALUE, "$1…@") : value;
   const literal =
@@ -100,7 +100,7 @@ export function printableName(name: string): string {
   return printableLiteral(name).replace(/^"|"$/g, "");
 }
 
-/** Escaped, redacted, at most 60 characters. */
+/** Joins the lines of the text, escapes and redacts it, and cuts it to 60 characters. */
 export function excerpt(text: string): string {
   return cutText(redactSecrets(printable(text.trim().replace(/\s+/g, " "))), MAX_LITERAL_CODE_POINTS);
 }
@@ -139,7 +139,7 @@ export function camelCase(name: string): string {
   return name.replaceAll(/_[a-z]/g, ([, letter = ""]) => letter.toUpperCase());
 }
 
-/** The end of the id, because ids of the same minute begin alike; commands accept it instead of the whole id. */
+/** Commands accept the end of an id instead of the whole id. Ids of the same minute begin alike. */
 export function shortId(id: string): string {
   return id.slice(-8);
 }

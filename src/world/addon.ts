@@ -12,16 +12,15 @@ export const SQLITE_ASSET = "better_sqlite3.node";
 
 let unpackedPath: string | undefined;
 
-/** Unpacked once: two loaded copies ignore and release each other's locks. */
+/** Unpacks once per process, because two loaded copies ignore and release each other's locks. */
 export function unpackAddon(): string {
   unpackedPath ??= unpack();
   return unpackedPath;
 }
 
 /**
- * Without a private home folder, as in containers, unpacks into a temporary folder that all commands of this
- * user share; if another user made it, into a folder that this process removes at exit. If no folder can be
- * used, throws the first and the last reason.
+ * Falls back to a temporary folder that all commands of this user share, and then to one that is removed at exit. If no
+ * folder can be used, throws the first and the last reason.
  */
 function unpack(): string {
   const { createRequire } = process.getBuiltinModule("node:module");
@@ -53,12 +52,11 @@ function ownTemporaryFolder(): string {
   return folder;
 }
 
-/** Commands then start faster. Without a private folder, each start compiles. */
 export function keepCompiledCode(): void {
   try {
     const folder = join(cacheFolder(), "compiled");
     files.makeFolder(folder);
-    // Node does not check cached code.
+    // Node runs cached code without a check, so no other user may write to the folder.
     if (isPrivate(folder, "folder")) process.getBuiltinModule("node:module").enableCompileCache(folder);
   } catch (error) {
     if (codeOf(error) === undefined) throw error;
@@ -72,8 +70,7 @@ function cacheFolder(): string {
 }
 
 /**
- * Throws for a folder to which others have access. An existing file is kept only if it is private, too, and
- * has the same bytes.
+ * Throws if other users have access to the folder. Keeps an existing file only if it is private and has the same bytes.
  */
 export function keepAddon(folder: string, addon: Uint8Array): string {
   files.makeFolder(folder);

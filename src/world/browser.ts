@@ -4,8 +4,8 @@ import type { World } from "../world.ts";
 import { isError } from "../core/outcome.ts";
 
 /**
- * In milliseconds. An opener that finds no browser exits with an error within this time; if it is still
- * running, it has become the browser. On Windows the opener would end together with this process.
+ * An opener that finds no browser fails within this time; one that still runs has become the browser. On Windows the
+ * opener would end with this process, so the wait is longer.
  */
 const OPENER_TIMEOUT_MS = process.platform === "win32" ? 10_000 : 1000;
 

@@ -1,5 +1,4 @@
-// A test suite may replace the timers and the Date of its process, and jsdom has its own. So Node's are taken
-// when the program is loaded.
+// Test suites and jsdom replace the timers and `Date`, so Node's own are taken when the program is loaded.
 import { performance } from "node:perf_hooks";
 import * as timers from "node:timers";
 import type { World } from "../world.ts";
@@ -53,7 +52,7 @@ function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** Fake timers would keep every wait in this process from ending; `next` is the remedy. */
+/** With fake timers, no wait in this process would end. `next` is the remedy. */
 type FakeTimersProblem = { readonly message: string; readonly next: string };
 
 /** Fake timers of vitest, jest and sinon have the property `clock`; fake timers of node:test are bound functions. */

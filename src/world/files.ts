@@ -27,7 +27,6 @@ import { codeOf } from "./node.ts";
 import { processStartTime } from "./processes.ts";
 import { readRegularFile, readText } from "./read.ts";
 
-/** Files written here are readable only by the user. */
 export const files: Files = {
   read: readText,
   readBytes: (path, options) => readRegularFile(path, options)?.bytes,
@@ -54,7 +53,7 @@ export const files: Files = {
       return true;
     } catch (error) {
       if (codeOf(error) === "EEXIST") return false;
-      // A file system without hard links has no error code of its own; any other problem occurs again without links.
+      // File systems without hard links report different codes, so every error is tried again without links.
       return createInPlace(path, content);
     }
   },
@@ -155,8 +154,8 @@ function writeOpened(file: number, { content, options }: NewFile): void {
 }
 
 /**
- * Returns false on failure instead of throwing, which would hide an earlier error; a later command removes an
- * unfinished file by the pid in its name.
+ * Returns false instead of throwing, which would hide an earlier error. A later command removes unfinished files by the
+ * pid in their names.
  */
 export function discardFile(path: string): boolean {
   try {
@@ -167,7 +166,7 @@ export function discardFile(path: string): boolean {
   }
 }
 
-/** The file name then survives a power failure; Windows and some file systems do not support this. */
+/** Makes the file name survive a power failure; Windows and some file systems do not support this. */
 function flushFolder(folder: string): void {
   if (process.platform === "win32") return;
   let file: number | undefined;
@@ -245,7 +244,7 @@ export function onFileLost(path: string, onLost: () => void): () => void {
     try {
       misses = idOf() === ownId ? 0 : misses + 1;
     } catch {
-      // A file is not lost if its disk fails for a while.
+      // A failing disk does not mean that the file is lost.
       return;
     }
     if (misses !== MAX_MISSES) return;

@@ -4,10 +4,10 @@ import { isError } from "../core/outcome.ts";
 import type { FileLock } from "../world.ts";
 import { codeOf } from "./node.ts";
 
-/** A command that only checks the lock holds it for a moment. */
+/** Waits for a command that only checks the lock, which holds the lock for a moment. */
 const LOCK_TIMEOUT_MS = 250;
 
-/** The system releases the lock, however the process ends; Node itself has no file locks. */
+/** Uses a lock of SQLite, because Node has no file locks. The system releases it, however the process ends. */
 export function lockFile(path: string, nativeBinding: string | undefined): FileLock {
   let connection: Database.Database | undefined;
   try {
@@ -32,7 +32,7 @@ export function isFileLocked(path: string, nativeBinding: string | undefined): b
     connection.prepare("SELECT 1 FROM sqlite_schema").get();
     return false;
   } catch (error) {
-    // A file that cannot be read does not show that a process holds it.
+    // A file that cannot be read does not prove a lock.
     return isBusy(error);
   } finally {
     connection?.close();
@@ -43,5 +43,5 @@ function isBusy(error: unknown): boolean {
   return codeOf(error)?.startsWith("SQLITE_BUSY") === true;
 }
 
-/** SQLite's codes for a file that belongs to another user or has other content; file systems without locks have other codes. */
+/** SQLite's codes for a file of another user or with other content; file systems without locks cause other codes. */
 const REFUSAL_CODE_PATTERN = /^SQLITE_(?:CANTOPEN|NOTADB|CORRUPT|READONLY|AUTH)/;

@@ -57,7 +57,7 @@ export function temporaryPath(): TemporaryFile {
 
 const SOURCE_POSITION = /(\/?[^()\s][^()]*\.js):(\d+):(\d+)/;
 
-/** Stack traces then show positions of the source files. A source map is read only when a trace is shown. */
+/** Shows positions of the source files in stack traces. A source map is read only when a trace is shown. */
 export function enableSourceMaps(): void {
   Error.prepareStackTrace = (error, sites) =>
     [String(error), ...sites.map(String).map((site) => `    at ${toSource(site)}`)].join("\n");
@@ -72,7 +72,7 @@ function toSource(site: string): string {
   });
 }
 
-/** A map has megabytes, and each line of a trace needs one. */
+/** Cached, because a map has megabytes and each line of a trace needs one. */
 const maps = new Map<string, ReturnType<typeof readMap>>();
 
 function mapAt(path: string): ReturnType<typeof readMap> {

@@ -1,7 +1,7 @@
 import type { OutboundRequest, OutboundResult, World } from "../world.ts";
 import { clearTimeout, clock, setTimeout } from "./clock.ts";
 
-/** In the bundle, each import copies the exports of its module. */
+/** Cached, because in the bundle each dynamic import copies the exports of its module. */
 let sendModule: Promise<typeof import("../web/send.ts")> | undefined;
 
 export async function send(request: OutboundRequest): Promise<OutboundResult> {

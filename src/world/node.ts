@@ -1,6 +1,6 @@
 import { isError } from "../core/outcome.ts";
 
-// Node's modules that few commands need are loaded when they are used: each would cost every command milliseconds.
+// Modules that few commands need are loaded on use, because each costs milliseconds at the start of a command.
 
 export const crypto = (): typeof import("node:crypto") => process.getBuiltinModule("node:crypto");
 

@@ -37,8 +37,8 @@ export function standardOutputs(
 const DRAIN_TIMEOUT_MS = 500;
 
 /**
- * Waits at most half a second. The exit code is 1 if a result could not be printed: a script that reads exit
- * 3 as "not ready" would otherwise trust a missing answer.
+ * Waits up to half a second for output. Exits with 1 if a result was lost, because a script would trust the exit code
+ * of the missing result.
  */
 export async function exitProgram(exitCode: number): Promise<void> {
   const streams = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
@@ -75,7 +75,7 @@ function outputOf(stream: ProcessOutput, loss: OutputLoss): Writable {
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 
-/** Copies and truncates the log, because Node itself writes to that file when it crashes. */
+/** Copies and truncates instead of renaming, because Node itself writes to the open file when it crashes. */
 function rotateLog(fd: number, path: string): void {
   const temporaryPath = temporaryName(path);
   try {
@@ -108,7 +108,7 @@ function isFile({ fd, isTTY }: ProcessOutput): boolean {
   }
 }
 
-/** While writes fail, lines are dropped and counted. A truncated line is ended before the next one. */
+/** Drops and counts lines while writes fail, and ends a truncated line before the next one. */
 export function fileOutput(write: (bytes: Uint8Array) => number, loss: OutputLoss = {}): Writable {
   let droppedLines = 0;
   let isCut = false;

@@ -6,7 +6,7 @@ import { readText } from "./read.ts";
 
 const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-/** All commands share a listener, because Node warns of more than ten. */
+/** All callers share one listener per signal, because Node warns of more than ten. */
 const listeners = new Set<{ readonly stop: (signal: StopSignal) => void }>();
 
 function notifyAll(signal: StopSignal): void {
@@ -109,7 +109,7 @@ function holdsSocket(pid: string, inode: string): boolean {
 
 const CAPTURE_TIMEOUT_MS = 5000;
 
-/** Undefined if the program is missing, fails, does not end, or prints nothing. */
+/** Returns undefined if the program is missing, fails, takes too long, or prints nothing. */
 export function captureOutput(command: string, args: readonly string[]): string | undefined {
   try {
     return (
@@ -134,8 +134,8 @@ const UNCLOSED_WARNING =
 const openWorlds = new Set<Set<Listener>>();
 
 /**
- * A program with nothing else to do is at its end: it gets one warning that `close()` is missing, and then
- * its servers keep it running.
+ * When the program has nothing else to do, warns once that `close()` is missing, and then lets the servers keep it
+ * running.
  */
 export function watchForUnclosed(): { readonly add: (server: Listener) => void; readonly stop: () => void } {
   const servers = new Set<Listener>();

@@ -18,8 +18,8 @@ type FileContent = { readonly bytes: Buffer; readonly size: number };
 const MAX_READ_BYTES = 16 * 1024 * 1024;
 
 /**
- * Reads only regular files: others may be endless (`/dev/zero`) or block (a pipe). A link is followed only if the user
- * named it. Undefined if nothing is at the path.
+ * Reads only regular files, because others may be endless (`/dev/zero`) or block (a pipe). Returns undefined if nothing
+ * is at the path.
  */
 export function readRegularFile(path: string, options: ReadPart = {}): FileContent | undefined {
   const { followsLinks = false } = options;
@@ -57,7 +57,7 @@ function nounOf(stats: Stats): string {
   return stats.isSocket() ? "a socket" : "a device";
 }
 
-/** Files of /proc have no size, and a log may grow meanwhile. */
+/** Does not rely on the size: files of /proc have none, and a log may grow during the read. */
 function readUpTo(
   file: number,
   path: string,
@@ -78,7 +78,7 @@ function readUpTo(
   }
 }
 
-/** The buffer is larger than the file by this, so that reading its end needs no second buffer. */
+/** Extra buffer space, so that reading the end of a file needs no second buffer. */
 const READ_AHEAD_BYTES = 4096;
 
 const FLAGS = constants as Readonly<Record<string, number | undefined>>;

@@ -100,7 +100,7 @@ function signalTree({ pid }: ChildProcess, name: "SIGTERM" | "SIGKILL"): void {
   }
 }
 
-/** The program is in our process group, so that the terminal treats it as it treats us. */
+/** The program stays in this process group, so that the terminal treats both processes alike. */
 export async function runProgram(
   { program, args, env }: ProgramCall,
   usersMask: number,

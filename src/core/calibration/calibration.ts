@@ -32,7 +32,7 @@ const assumption = z.object({
   decision: z.int(),
   title: z.optional(z.string()),
   verdict: z.enum(["confirmed", "contradicted", "not_observed"]),
-  /** The statement of the decision, or the reason for `not_observed`. */
+  /** The expected behaviour, or why it was not observed. */
   expected: z.string(),
   request: z.nullable(
     z.object({
@@ -77,7 +77,7 @@ type CalibrationRun = {
   readonly secrets: readonly string[];
 };
 
-/** Without `payment`, decisions that need a payment are not observed. Secrets in answers are removed. */
+/** Decisions that need a payment are `not_observed` without `payment`. Redacts secrets in requests and answers. */
 export function judgeCalibration(
   run: CalibrationRun,
   results: ProbeResults,
@@ -117,7 +117,7 @@ function judgeProbes(run: CalibrationRun, { answers, missReasons }: ProbeResults
   const contradictions = rows.filter(
     ({ check, answer }) => answer !== undefined && !check.holds(answer, answers),
   );
-  // The first request may have had an effect, so the second answer proves nothing against the service.
+  // A resent create may be answered with a replay, which is no contradiction.
   const doubtfulRow = contradictions.find(({ answer }) => answer?.wasResent === true && answer.status < 300);
   const contradiction = contradictions.find((row) => row !== doubtfulRow);
   const gapRow = rows.find(({ answer }) => answer === undefined) ?? doubtfulRow;

@@ -12,7 +12,7 @@ import { printableLiteral } from "../text.ts";
 import { HEADER_NAME_PATTERN, HTTP_HEADERS } from "../webhook/header-names.ts";
 import { headerNamesIn } from "../webhook/signature.ts";
 
-/** The statuses of interface 18: a dialect never changes them, and gives one of them only to `session_not_found`. */
+/** Statuses that interface 18 states. A dialect must keep them; only `session_not_found` may change to one of them. */
 const STATED_STATUSES: readonly number[] = [400, 401, 403, 409, 429];
 const UNSTATED_STATUSES = [
   402, 404, 405, 406, 408, 410, 411, 413, 414, 415, 422, 423, 424, 431, 451, 500, 501, 502, 503, 504,
@@ -20,7 +20,6 @@ const UNSTATED_STATUSES = [
 const SESSION_STATUSES = [404, 403, 400] as const;
 const REQUIRED_FIELDS: ReadonlySet<string> = new Set(["type", "data"]);
 
-/** Headers that the service itself uses; a dialect must not reuse these names. */
 const SERVICE_HEADERS = /^(?:authorization|cookie|set-cookie|user-agent|retry-after|x-request-id|host)$/i;
 const isReserved = (name: string): boolean =>
   HTTP_HEADERS.test(name) || SERVICE_HEADERS.test(name) || name.toLowerCase() === FAULT_HEADER.toLowerCase();
@@ -97,7 +96,6 @@ function ambiguousFields(dialect: Dialect): readonly string[] {
   return Object.entries(names).flatMap(([field, list]) => (new Set(list).size < list.length ? [field] : []));
 }
 
-/** Refuses with the field, the expected and the received value. */
 export function parseDialect(text: string): Outcome<Dialect> {
   const value = parseJson(text);
   if (!isRecord(value)) return refuseFact("no_dialect", { received: printableLiteral(text.slice(0, 40)) });

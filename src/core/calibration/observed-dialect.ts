@@ -24,7 +24,7 @@ import {
   type ProbeAnswers,
 } from "./probes.ts";
 
-/** The differences of a service; for the `unobservedNames`, which no answer showed, the dialect has the sandbox's. */
+/** The dialect keeps the sandbox's names for `unobservedNames`, which no answer showed. */
 export function observedDialect(answers: ProbeAnswers, payment: PaymentEvidence | undefined) {
   const codes = observedCodes(answers);
   const changedCodes = [...codes].filter(([, change]) => Object.keys(change).length > 0);
@@ -56,7 +56,6 @@ function removeEmptyFields(dialect: Dialect): Dialect {
   return Object.fromEntries(Object.entries(dialect).filter(([, value]) => !isEmpty(value)));
 }
 
-/** The codes that an answer showed, each with its differences. The first answer with a code counts. */
 function observedCodes(answers: ProbeAnswers) {
   const codes = new Map<ErrorCode, NonNullable<Dialect["errors"]>[string]>();
   for (const { name, checks } of PROBES) {
@@ -99,7 +98,7 @@ const HEADER_FORMS: Readonly<Record<string, Form>> = {
   signature: textForm((text) => signatureFormOf(text) !== undefined),
 };
 
-/** The forms of event fields except `event_id`, strictest first. */
+/** Ordered from strictest to loosest, because each form takes the first field that fits. */
 const FIELD_FORMS: Readonly<Record<string, Form>> = {
   data: isRecord,
   created_at: (value) =>
@@ -111,7 +110,6 @@ const FIELD_FORMS: Readonly<Record<string, Form>> = {
   type: textForm(() => true),
 };
 
-/** The dialect of deliveries without `events`, and in `types` the service's type for each of the sandbox's. */
 function observedEvents(deliveries: readonly ReceivedRequest[]) {
   const types = new Map<string, string>();
   const [events, headerSets] = [deliveries.map(eventOf), deliveries.map(headersOf)];
@@ -135,7 +133,6 @@ function observedEvents(deliveries: readonly ReceivedRequest[]) {
   return { types, event_fields: fields, times, headers, signature_form: signatureForm } as const;
 }
 
-/** The headers of a delivery; the sandbox's own headers under their names in a dialect. */
 function headersOf({ rawHeaders }: ReceivedRequest): Readonly<Record<string, string>> {
   const ourNames = new Map(
     HEADER_KINDS.map((kind) => [DEFAULT_HEADER_NAMES[kind].toLowerCase(), snakeCase(kind)]),
@@ -152,7 +149,7 @@ function signatureFormOf(value: string) {
   );
 }
 
-/** The service's names in place of ours that all records lack, found by the forms of the values. */
+/** Finds the service's names for the fields that all records lack, by the form of their values. */
 function findNames<NotFound>(
   records: readonly Readonly<Record<string, unknown>>[],
   forms: Readonly<Record<string, Form>>,

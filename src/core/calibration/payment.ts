@@ -12,7 +12,7 @@ import { CHECKS, type Check } from "../webhook/webhook.ts";
 import type { ProbeAnswer } from "./probes.ts";
 
 export type ReceivedRequest = {
-  /** The time of arrival, in milliseconds. */
+  /** Time of arrival, in milliseconds since the epoch. */
   readonly at: number;
   readonly method: string;
   readonly target: string;
@@ -22,7 +22,7 @@ export type ReceivedRequest = {
 };
 
 export type PaymentEvidence = {
-  /** The first delivery was refused once, so that the service attempts it again. */
+  /** The receiver refuses the first delivery once, so that the service retries it. */
   readonly deliveries: readonly ReceivedRequest[];
   readonly visit: ReceivedRequest | undefined;
   readonly retrieval: ProbeAnswer | undefined;
@@ -58,7 +58,7 @@ const NO_DELIVERY_VERDICT = unobservedVerdict("no event of the order reached the
 const NO_SECRET_VERDICT = unobservedVerdict("no signing secret was given: --secret-file");
 const NO_RETURN_VERDICT = unobservedVerdict(`no browser returned to ${RETURN_PATH} of the receiver`);
 
-/** Minimum and maximum delay of the second attempt, in milliseconds: 5 s with 20 % jitter, and slack. */
+/** Decision 13 delays the second attempt by 5 s ± 20 %; these wider limits allow for a slow network. */
 const SECOND_ATTEMPT_DELAY_MS = { minimum: 3500, maximum: 9000 };
 
 function unobservedVerdict(expected: string): PaymentVerdict {
@@ -82,7 +82,7 @@ function dataOf(event: Readonly<Record<string, unknown>>): Readonly<Record<strin
 function judgeStates({ deliveries, retrieval }: PaymentEvidence): PaymentVerdict {
   if (retrieval === undefined) return unobservedVerdict("the order could not be retrieved after its payment");
   const status = dataOf(retrieval.body)["status"];
-  // A calibration waits less than half an hour, so this order expired too early.
+  // A calibration takes less than half an hour, so an expired order was payable for less than an hour.
   if (status === "expired") return verdictOf(false, "payable for an hour", retrieval);
   if (status !== PAID_STATUS && STATUSES.some((candidate) => candidate === status))
     return unobservedVerdict(`the order was not paid; it is ${String(status)}`);
@@ -138,7 +138,7 @@ function judgeHeaders({ deliveries, secrets }: PaymentEvidence): PaymentVerdict 
   );
   if (failure !== undefined) return verdictOf(false, expectedText, failure);
   if (secrets.length === 0) return NO_SECRET_VERDICT;
-  // A wrong signature may come from another secret, so it proves nothing about the headers.
+  // A mismatch may come from a wrong secret, so it says nothing about the headers.
   const verdicts = deliveries.map((delivery) => [delivery, verdictOnSignature(delivery, secrets)] as const);
   const row = verdicts.find(([, verdict]) => !verdict.ok && verdict.code !== "signature_mismatch");
   if (row !== undefined) return verdictOf(false, expectedText, row[0]);
@@ -168,7 +168,7 @@ function judgeSecret({ deliveries, secrets }: PaymentEvidence): PaymentVerdict {
     const verdict = verdictOnSignature(delivery, secrets);
     return verdict.ok ? "ok" : verdict.code;
   });
-  // The signature is checked before the age, so a wrong age proves a correct signature.
+  // The signature is checked before the age, so `timestamp_too_old` implies a valid signature.
   const isSigned = codes.every((code) => /^(?:ok|signature_mismatch|timestamp_too_(?:old|new))$/.test(code));
   if (!isSigned) return unobservedVerdict("no delivery has the headers of a signature");
   const matchesSecrets = !codes.includes("signature_mismatch");

@@ -38,7 +38,7 @@ type ProbeCheck = {
 type Probe = {
   readonly name: string;
   readonly summary: string;
-  /** Undefined if an earlier answer lacks the id that the request needs. */
+  /** Returns undefined if an earlier answer lacks the id that the request needs. */
   readonly buildRequest: (run: string, answers: ProbeAnswers) => ProbeRequest | undefined;
   readonly checks: readonly ProbeCheck[];
 };
@@ -47,7 +47,7 @@ const V7_UUID_PATTERN = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\d
 
 export const REPLAY_HEADER = "idempotent-replayed";
 
-/** Nothing more is sent unless its answer contains `livemode: false`. */
+/** The calibration stops unless the answer to this probe contains `livemode: false`. */
 export const FIRST_PROBE = "create";
 export const REPLAY_PROBE = "replay";
 export const BOTH_FORMS_PROBE = "both-forms";
@@ -65,7 +65,7 @@ const amountBody = (orderId: string, extraFields: Readonly<Record<string, unknow
     ...extraFields,
   });
 export const probeOrderId = (run: string): string => `calibrate-${run}`;
-/** Must not contain the order's order_id, by which the receiver recognises the order's events. */
+/** Must not contain the first order's order_id: the receiver finds that order's events by this text. */
 const sessionOrderIdOf = (run: string): string => `calibrate-session-${run}`;
 const keyOf = (run: string, number: number): string => `calibrate-${run}-${number}`;
 const REFUSED_ORDER_ID = "calibrate-refused";
@@ -283,7 +283,7 @@ const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
     [3, "missing_parameter"],
     { body: refusedBody({ amount_minor: 0 }) },
   ),
-  // Last, because they reveal a lifetime that is shorter than the run.
+  // Retrieved last, to notice checkouts that expire during the calibration.
   retrieve: {
     summary: "retrieves the order",
     buildRequest: retrieveRequest(FIRST_PROBE),

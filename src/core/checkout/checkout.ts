@@ -31,7 +31,7 @@ export type Checkout = {
   readonly expiresAt: number;
 };
 
-/** Taken from the body, or from the catalog price (decision 7). */
+/** With a `priceId`, amount, currency and method come from the catalog price (decision 7). */
 export type PurchaseTerms = Pick<
   Checkout,
   "orderId" | "amountMinor" | "currency" | "paymentMethod" | "description" | "priceId"
@@ -46,7 +46,7 @@ export type StoreFacts = {
 
 export type Capability = {
   readonly kind: "payment_method" | "currency";
-  /** The method or currency: `wechat_pay`, `EUR`. */
+  /** For example `wechat_pay` or `EUR`. */
   readonly name: string;
   readonly active: boolean;
 };

@@ -24,7 +24,7 @@ const CURRENCY_TEXT = "three upper-case letters such as EUR";
 
 /** In code points (interface 9). */
 export const MAX_ORDER_ID_LENGTH = 32;
-/** In code points; the interface states none. */
+/** In code points; the interface states no limit. */
 export const MAX_PRICE_ID_LENGTH = 64;
 
 export const shapesOfCreate = lazyValue(() => {
@@ -89,7 +89,7 @@ export function purchaseTerms(request: CreateRequest, price: PriceTerms | undefi
 
 type AllFields = Readonly<Record<DomainName<CreateField>, unknown>>;
 
-/** All bodies that lead to these terms: the body may omit a description that comes from the price. */
+/** Returns every body that gives these terms: a description may come from the body or from the price. */
 export function createRequestsFor(terms: PurchaseTerms): readonly [CreateRequest, ...CreateRequest[]] {
   const { orderId, amountMinor, currency, paymentMethod, description, priceId, ...otherTerms } = terms;
   otherTerms satisfies Readonly<Record<PropertyKey, never>>;

@@ -23,7 +23,7 @@ export function matchesPatterns(patterns: readonly string[], type: string): bool
   return patterns.some((pattern) => matches(pattern, type));
 }
 
-/** Refuses with `invalid_parameter` an empty list, or a pattern that no event type matches. Drops repeated patterns. */
+/** Refuses an empty list and unknown patterns with `invalid_parameter`. Drops repeated patterns. */
 export function parseEventTypes(patterns: readonly string[]): Outcome<readonly string[]> {
   const unknownPattern = patterns.find((pattern) => !EVENT_PATTERNS.includes(pattern));
   if (unknownPattern === undefined && patterns.length > 0) return accept([...new Set(patterns)]);

@@ -4,7 +4,7 @@ import type { Checkout, Status } from "./checkout.ts";
 
 const API_VERSION = "1.0.0-test";
 
-/** The bytes of an event never change (decision 11); a dialect changes only delivered copies. */
+/** Immutable (decision 11); a dialect changes only the delivered copies. */
 export type CheckoutEvent = {
   readonly id: string;
   readonly storeId: string;

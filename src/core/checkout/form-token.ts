@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { isSameSecret } from "../credential.ts";
 
-/** Proves that a request comes from a page of the checkout (decision 40). */
+/** A CSRF token: proves that a page of the checkout sent the form (decision 40). */
 export function formToken(masterKey: Uint8Array, checkoutId: string): string {
   return createHmac("sha256", masterKey).update(`form of ${checkoutId}`).digest("base64url");
 }

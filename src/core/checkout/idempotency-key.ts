@@ -21,7 +21,7 @@ export const CREATE_PATHS = {
 
 const KEY_PATTERN = /^[\x20-\x7e]{8,128}$/;
 
-/** `values` are the header lines as received, because a joined duplicate would look like one key (decision 5). */
+/** Takes the header lines unjoined, because two joined keys would look like one (decision 5). */
 export function parseIdempotencyKey(values: readonly string[]): Outcome<string> {
   const [key] = values;
   if (key === undefined) {
@@ -39,13 +39,12 @@ export function parseIdempotencyKey(values: readonly string[]): Outcome<string> 
   return accept(key);
 }
 
-/** The hash of path and parsed body, with sorted keys: white space, order and notation do not count (decision 5). */
+/** Hashes the path and the parsed body with sorted keys, so JSON formatting does not matter (decision 5). */
 export function fingerprint(path: string, request: CreateRequest): string {
   const fields = Object.entries(request).toSorted(([left], [right]) => (left < right ? -1 : 1));
   return hash("sha256", JSON.stringify(["POST", path, fields]), "hex");
 }
 
-/** The stored response if both requests have the same meaning (decision 5); else `idempotency_key_reused`. */
 export function replay(
   response: StoredResponse,
   repetition: { readonly key: string; readonly fingerprint: string },
@@ -54,7 +53,7 @@ export function replay(
   return refuseFact("idempotency_key_reused", { key: printableLiteral(repetition.key) });
 }
 
-/** Stands for the base URL of a state folder's sandbox, whose port can change; the store identifies the sandbox. */
+/** The `service` of a local sandbox, used instead of its base URL because the port can change. */
 export const LOCAL_SANDBOX = "local-sandbox";
 
 /** Equal values always give the same key (decision 21). */
@@ -67,7 +66,7 @@ export type LogicalCreate = {
   readonly attempt: number;
 };
 
-/** Derived, not random, so that a client that lost its journal still sends the key of its first attempt. */
+/** Deterministic, so that a client that lost its journal retries with the same key. */
 export function deriveIdempotencyKey(create: LogicalCreate): string {
   const { service, storeId, endpoint, orderId, attempt } = create;
   const parts = [service, storeId, endpoint, orderId, attempt];

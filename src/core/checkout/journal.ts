@@ -9,9 +9,9 @@ export type JournalEntry = Omit<LogicalCreate, "attempt"> & {
   /** Null if the user gave the key. */
   readonly attempt: number | null;
   readonly body: string;
-  /** `pending`: there is no final answer yet, so the checkout may or may not exist. */
+  /** `pending`: there is no final answer yet, so the checkout may exist. */
   readonly state: "pending" | "created" | "refused";
-  /** Whether an earlier run got no final answer: a later refusal then does not prove that no checkout exists. */
+  /** An earlier run got no final answer, so a later refusal does not prove that no checkout exists. */
   readonly inDoubt: boolean;
   readonly checkoutId: string | null;
   /** The error code of a refusal, or `unreachable`. */
@@ -27,7 +27,7 @@ export type CreateIntent = CreateIdentity & {
   readonly idempotencyKey: string | null;
 };
 
-/** `isProven`: whether a refusal proves that no attempt with this key created a checkout; always true for `created`. */
+/** `isProven` is false for a refusal if an attempt with this key may still have created a checkout. */
 export type FinalAnswer = Pick<JournalEntry, "state" | "checkoutId" | "code"> & {
   readonly isProven: boolean;
 };
@@ -50,8 +50,8 @@ export type Journal = {
 const MAX_KEY_AGE_MS = IDEMPOTENCY_RETENTION_MS - 24 * 3_600_000;
 
 /**
- * `isNewAttempt` takes the next number, but repeats an attempt that has no final answer yet. If no attempt is
- * known, it takes 2, because another machine may have sent the first attempt.
+ * A new attempt takes the next number, but repeats a pending attempt. If no attempt is known it takes 2, because
+ * another machine may have sent the first one.
  */
 export function chooseKey(
   intent: CreateIntent,
@@ -63,7 +63,7 @@ export function chooseKey(
   return { key: deriveIdempotencyKey({ ...intent, attempt }), attempt };
 }
 
-/** An unknown instance counts as this one, so that no second order is created. */
+/** An unknown instance matches, because a false mismatch would create a second order. */
 export function isOfInstance(entry: JournalEntry, { instance }: Pick<CreateIntent, "instance">): boolean {
   return entry.instance === null || instance === null || entry.instance === instance;
 }
@@ -75,7 +75,7 @@ export function keyRefusal(entry: JournalEntry, intent: CreateIntent, now: numbe
     entry.endpoint === intent.endpoint &&
     entry.orderId === intent.orderId;
   if (!isSameIntent) return { reason: "other_create", entry };
-  // A refused create made no checkout, so the service may forget its key.
+  // A refused create made no checkout, so its key is safe to resend at any age.
   const isTooOld = entry.state !== "refused" && now - entry.firstSentAt > MAX_KEY_AGE_MS;
   return isTooOld ? { reason: "too_old", entry } : undefined;
 }

@@ -88,7 +88,7 @@ function finishAttempt(
   if (attempt === undefined) {
     return refuseFact("unknown_attempt", { checkout: checkout.id, attempt: attemptEnd.attempt });
   }
-  // The same button was pressed twice.
+  // The payer pressed the button twice.
   if (attempt.outcome === result) return accept(noChange(checkout));
   if (isFinal(checkout.status)) {
     return accept({ ...noChange(checkout), lateResult: { attempt: attempt.number, result } });

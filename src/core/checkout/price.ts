@@ -24,7 +24,10 @@ export function priceForCheckout(id: string, price: Price | undefined): Outcome<
 
 type PriceDecision = Outcome<{ readonly price: Price; readonly isNew: boolean }>;
 
-/** Refuses with `state_conflict` an id that is retired, has other terms or lacks the approval, and too many prices. */
+/**
+ * Accepts a known price with the same terms. Refuses a retired id, other terms, a missing approval, and more than
+ * `MAX_PRICES` with `state_conflict`.
+ */
 export function decidePrice(price: Price, prices: readonly Price[]): PriceDecision {
   const knownPrice = prices.find(({ id }) => id === price.id);
   if (knownPrice !== undefined) return decideKnownPrice(price, knownPrice);

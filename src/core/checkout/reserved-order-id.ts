@@ -3,11 +3,11 @@ import type { Checkout } from "./checkout.ts";
 export const PAY_OUTCOMES = ["succeeded", "declined", "failed", "cancelled", "expired"] as const;
 export type PayOutcome = (typeof PAY_OUTCOMES)[number];
 
-/** Outcomes that `sandbox pay` can request; `pending` starts an attempt that does not end (decision 38). */
+/** Outcomes that `sandbox pay` can request; `pending` starts an attempt and leaves it open (decision 38). */
 export const SIMULATED_OUTCOMES = [...PAY_OUTCOMES, "pending"] as const;
 export type SimulatedOutcome = (typeof SIMULATED_OUTCOMES)[number];
 
-/** In milliseconds by the store's clock. */
+/** By the store's clock. */
 const SETTLE_DELAY_MS = 1000;
 
 export function settlementOf(

@@ -47,7 +47,7 @@ const DEFAULT_PORTS = { http: "80", https: "443" } as const;
 
 const URL_PARTS_PATTERN = /^(https?):\/\/([^/?#]*)(.*)$/i;
 const HOST_AND_PORT_PATTERN = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/;
-/** Browsers read a host as an IPv4 address if its last part is a number. */
+/** Browsers parse a host as an IPv4 address if its last label is a number. */
 const ENDS_IN_NUMBER = /(^|\.)(\d+|0x[0-9a-f]*)$/;
 
 type TextFault = readonly [pattern: RegExp, rule: PlainPartName];
@@ -78,7 +78,10 @@ const LABEL_FAULTS: readonly TextFault[] = [
   [/^xn--/, "no_punycode"],
 ];
 
-/** Accepts https with a host name, or a loopback origin, as browsers write origins; else `invalid_parameter`. */
+/**
+ * Accepts an https origin with a host name, or a loopback origin, spelled as browsers spell it. Refuses others with
+ * `invalid_parameter`.
+ */
 export function parseReturnOrigin(text: string): Outcome<string> {
   const rule = originFault(text);
   if (rule === undefined) return accept(text);
@@ -87,7 +90,7 @@ export function parseReturnOrigin(text: string): Outcome<string> {
   return refuseFact("bad_return_origin", { rule, got, instead: origin ?? partOf("example_origin", {}) });
 }
 
-/** Accepts a path exactly as browsers write paths (decision 88). Refuses with `invalid_parameter`. */
+/** Accepts a path spelled as browsers spell it (decision 88). Refuses others with `invalid_parameter`. */
 export function parseReturnPath(text: string): Outcome<string> {
   const rule =
     text.length > MAX_PATH_CHARACTERS
@@ -97,7 +100,7 @@ export function parseReturnPath(text: string): Outcome<string> {
   return refuseFact("bad_return_path", { rule, received: printableLiteral(text) });
 }
 
-/** The path in a refused origin; undefined for the root, an ambiguous text, or a path that is refused too. */
+/** Returns the path of a refused origin, or undefined if it is the root, ambiguous or invalid. */
 export function guessPath(text: string): string | undefined {
   const path = guessOrigin(text) === undefined ? ROOT_PATH : new URL(text).pathname;
   return path !== ROOT_PATH && parseReturnPath(path).ok ? path : undefined;
@@ -142,7 +145,7 @@ function originFault(text: string): Part | undefined {
   if (scheme === "http" && !LOOPBACK_HOSTS.has(host)) {
     return partOf("https_elsewhere", { hosts: [...LOOPBACK_HOSTS] });
   }
-  // Catches the spellings that no check above names.
+  // Catches any other spelling that browsers would change.
   return originOf(text) === text ? undefined : partOf("as_browsers_write", {});
 }
 

@@ -26,7 +26,7 @@ const attempt = z.object({
   outcome: z.nullable(z.enum(["succeeded", "declined", "failed", "abandoned"])),
   finishedAt: z.nullable(moment),
 });
-/** Times are milliseconds by the store's clock. */
+/** Times are in milliseconds by the store's clock. */
 export type Attempt = DomainOf<typeof attempt>;
 
 const lateResult = z.object({
@@ -34,14 +34,14 @@ const lateResult = z.object({
   result: z.enum(["succeeded", "declined", "failed"]),
   recordedAt: moment,
 });
-/** Arrived after its checkout had ended (decision 10). */
+/** The result of an attempt that ended after its checkout (decision 10). */
 export type LateResult = DomainOf<typeof lateResult>;
 
 const lastChange = z.object({
   /** By the store's clock. */
   at: moment,
   what: z.enum(["created", "started", "declined", "succeeded", "failed", "cancelled", "expired", "late"]),
-  /** `order_id`: a reserved order_id, which settles its checkout (decision 37). */
+  /** `order_id`: a reserved order_id, which settles the payment automatically (decision 37). */
   by: z.enum(["merchant", "payer", "order_id", "clock"]),
   attempt: z.nullable(z.int()),
   /** The attempts that the payer has left after a decline; otherwise null. */
@@ -100,7 +100,7 @@ export type Price = DomainOf<typeof price>;
 
 export const refusedOrder = z.object({
   orderId: z.string(),
-  /** The newest of the refused creates; `count` is their number. */
+  /** The newest refused create; `count` includes all refused creates of this order_id. */
   requestId: z.string(),
   status: z.int(),
   code: z.nullable(z.string()),

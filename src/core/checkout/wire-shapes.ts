@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { cutText } from "../text.ts";
 import { STATUSES } from "./checkout.ts";
 
-/** In code points; a broken service may send a megabyte. */
+/** In code points. Longer texts are cut, because a broken service may send a megabyte. */
 const MAX_TEXT_CODE_POINTS = 500;
 const MAX_URL_LENGTH = 2048;
 const shortText = z.pipe(

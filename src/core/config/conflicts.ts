@@ -34,7 +34,9 @@ function conflictsInStore(store: StoreWithoutSecrets, path: FieldPath): PathRefu
   ];
 }
 
-/** Finds targets that use plain http to another machine, or share the variable of their keys (decision 85). */
+/**
+ * Finds targets that use plain http to another machine, or share the environment variable of their key (decision 85).
+ */
 export function targetFaultsIn(targets: Readonly<Record<string, TargetSection>>): PathRefusal[] {
   const namesByVariable = new Map<string, string>();
   return Object.entries(targets).flatMap(([name, { baseUrl }]) => {

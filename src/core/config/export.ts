@@ -9,12 +9,12 @@ import { selectChangedSettings } from "./settings.ts";
 
 const SCHEMA_PATH = "./node_modules/hosted-checkout/dist/config.schema.json";
 
-/** The file has no secrets, defaults or port (decision 85). Refuses too many stores or characters for one file. */
+/** The exported file omits secrets, default values and the port (decision 85). */
 export function exportConfig({ settings, stores, dialect }: ServedConfig): Outcome<string> {
   if (stores.length > MAX_STORES)
     return refuseFact("too_many_stores_for_file", { most: MAX_STORES, count: stores.length });
   const { like, ...otherSettings } = selectChangedSettings(settings);
-  // The dialect itself is written, in place of the file that it came from.
+  // The file contains the dialect itself, so it must not also name the dialect's file.
   const sandbox = dialect === undefined && like !== undefined ? { ...otherSettings, like } : otherSettings;
   const config: ConfigFile = {
     $schema: SCHEMA_PATH,

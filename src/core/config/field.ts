@@ -5,10 +5,10 @@ export type FieldPath = readonly (string | number)[];
 
 export type FieldFault = {
   readonly path: FieldPath;
-  /** The message begins with the path. */
+  /** Begins with the path, unless the path is empty. */
   readonly message: string;
   readonly why?: string;
-  /** Whether the schema has no such field: then the fault is at the field's name, otherwise at its value. */
+  /** The schema has no such field, so the fault is in the field's name, not in its value. */
   readonly isUnknown?: true;
 };
 

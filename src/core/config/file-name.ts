@@ -1,4 +1,4 @@
 export const CONFIG_PATH = "/__sandbox/config";
 
-/** Separate from the schema, which only commands that read a configuration load (decision 83). */
+/** Kept apart from the schema, so that importing this name does not load the schema (decision 83). */
 export const CONFIG_FILE = "checkout.config.json";

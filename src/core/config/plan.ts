@@ -52,9 +52,8 @@ const LISTS = [
 const DEFAULT_EVENTS = ["*"];
 
 /**
- * Lists that are not in the file stay unchanged (decision 84). Items that are missing from a list in the file
- * are unmanaged, and removed only with `prune`; missing capabilities are deactivated. Refuses every
- * impossible change, with the field at the start of the message.
+ * A list that the file omits stays unchanged (decision 84). A price, return origin or endpoint missing from its list is
+ * `unmanaged`, or removed with `prune`; a missing capability is deactivated.
  */
 export function planChanges(
   requestedStores: readonly RequestedStore[],
@@ -117,7 +116,7 @@ function storeChange(requestedStore: RequestedStore, { currentStore }: PlanConte
   };
 }
 
-/** Renames an existing merchant; the name of a new merchant is set with its first store. */
+/** Renames an existing merchant. A new merchant gets its name with its first store. */
 function merchantChanges({ id: storeId, merchant }: RequestedStore, { state }: PlanContext): PlannedChange[] {
   const currentMerchant = state.stores.find((store) => store.merchant.id === merchant?.id)?.merchant;
   if (merchant?.name === undefined || currentMerchant === undefined) return [];
@@ -132,7 +131,7 @@ function keyChanges({ id: storeId, apiKeys = [] }: RequestedStore, { state }: Pl
   });
 }
 
-/** Deactivated, not removed, so that the capability can be activated again. */
+/** Deactivates missing capabilities instead of removing them, so that they can be activated again. */
 function capabilityChanges(
   { id: storeId, capabilities = {} }: RequestedStore,
   { currentStore }: PlanContext,
@@ -270,7 +269,7 @@ function checkStore(requestedStore: RequestedStore, context: PlanContext): Outco
   return accept(undefined);
 }
 
-/** Refuses a list that the changes make too long. A list that keeps its length may be too long already. */
+/** Accepts a list that was already too long if its length does not change. */
 function checkLengths(changes: readonly PlannedChange[], path: FieldPath): Outcome<void> {
   for (const { kind, field, maximum } of LISTS) {
     const actions = changes.filter((change) => change.kind === kind).map(({ action }) => action);

@@ -19,7 +19,7 @@ import { configFile, MAX_FILE_LENGTH, type ConfigFile } from "./schema.ts";
 
 export type ConfigFault = {
   readonly field: string;
-  /** The message begins with the field. */
+  /** Begins with the field, unless the fault concerns the whole file. */
   readonly message: string;
   readonly why?: string | undefined;
   readonly line: number;
@@ -34,7 +34,10 @@ export type ParsedConfig = {
 const MAX_DEPTH = 16;
 const MAX_TYPING_ERRORS = 3;
 
-/** JSON with comments (decision 83). Refuses with the faults of the first failed check; none contains a secret. */
+/**
+ * Parses JSON with comments (decision 83). Refuses with the faults of the first failed check; no fault contains a
+ * secret.
+ */
 export function parseConfig(text: string): Outcome<ParsedConfig, readonly ConfigFault[]> {
   const source = text.startsWith("\ufeff") ? ` ${text.slice(1)}` : text;
   const sizeFault = limitFault(source);
@@ -88,7 +91,7 @@ function refuseWith(faults: readonly ConfigFault[]): Outcome<never, readonly Con
   return { ok: false, refusal: faults };
 }
 
-/** The numbers of token kinds, which the package names only in its types. */
+/** Values of jsonc-parser's `SyntaxKind`, a const enum that exists only in the package's types. */
 const TOKEN_KINDS = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, end: 17 };
 
 /** Refuses texts that are too long, or too deep for the recursive parser. */

@@ -99,7 +99,7 @@ const sandbox = z.partial(
   z.strictObject(recordOf<SettingSchemas>(ALL_SETTINGS.map(({ name, kind }) => [name, settingSchema(kind)]))),
 );
 
-/** The name of a variable, because the file itself never contains secrets. */
+/** Names an environment variable, because the file itself must not contain secrets. */
 const secret = z.strictObject(
   { env: z.string().check(z.regex(/^[A-Za-z_]\w{0,127}$/, "must be the name of an environment variable")) },
   {
@@ -129,7 +129,7 @@ const target = z.strictObject({
       ),
     ),
   /**
-   * Files of 0.1.0 have this field, which is not read: the key is in the variable of `targetVariable` (decision 85).
+   * Accepted but not read, because files of version 0.1.0 have it. The key comes from `targetVariable` (decision 85).
    */
   apiKey: z.optional(secret).check(z.meta({ deprecated: true })),
   storeId: z.optional(requestedId),

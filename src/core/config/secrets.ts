@@ -37,7 +37,6 @@ export function resolveStores(
   return faults.length > 0 ? { ok: false, refusal: faults } : accept(resolvedStores);
 }
 
-/** CHECKOUT_TARGET_STAGING_API_KEY for `staging` (decision 85). */
 export function targetVariable(target: string): string {
   return `CHECKOUT_TARGET_${target.toUpperCase().replaceAll("-", "_")}_API_KEY`;
 }
@@ -54,7 +53,7 @@ export function isTargetVariable(name: string): boolean {
   return /^CHECKOUT_TARGET_[A-Z0-9_]+_API_KEY$/.test(name);
 }
 
-/** Empty if it is not set. Inherited names such as `constructor` do not count. */
+/** Returns an empty string if the variable is not set. Ignores inherited names such as `constructor`. */
 export function valueOfVariable(name: string, env: Variables): string {
   return (Object.hasOwn(env, name) ? env[name] : undefined) ?? "";
 }

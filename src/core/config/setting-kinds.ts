@@ -4,7 +4,7 @@ import { rateLimitText, type RateLimit } from "../request/rate-limit.ts";
 import type { DeliverySchedule } from "../webhook/delivery.ts";
 import { parseRateLimitText, scheduleText } from "./setting-text.ts";
 
-/** Durations are milliseconds. */
+/** Limits of durations are in milliseconds. */
 export type Kind =
   | { readonly kind: "integer" | "duration"; readonly minimum: number; readonly maximum: number }
   | { readonly kind: "timeout" }
@@ -31,7 +31,7 @@ export type UnitOf<Name extends KindName> = Name extends "duration" | "timeout" 
 
 type KindCodec<Name extends KindName> = {
   readonly unit?: UnitOf<Name>;
-  /** A missing list is reported as empty, a missing text as null. */
+  /** Reports an unset list as empty and an unset text as null. */
   readonly serve?: (value: ValueOf<Name> | undefined) => ServedValueOf<Name> | undefined;
   readonly read?: (served: ServedValueOf<Name>) => ValueOf<Name> | undefined;
   readonly format?: (served: ServedValueOf<Name>) => string;

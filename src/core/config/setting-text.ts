@@ -14,10 +14,10 @@ const HOST_PATTERN = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(\d{1
 const MAX_PORT = 65_535;
 const MAX_PATH_LENGTH = 4096;
 
-/** The index is undefined for a fault of the whole schedule. */
+/** `index` is undefined if the fault concerns the whole schedule. */
 type ScheduleFault = { readonly index: number | undefined; readonly message: string };
 
-/** Parses texts such as `0s`, `5s`, `5m` (decision 13). Refuses with all faults. */
+/** Parses delays such as `0s`, `5s`, `5m` (decision 13). */
 export function parseSchedule(texts: readonly string[]): Outcome<DeliverySchedule, readonly ScheduleFault[]> {
   const delays = texts.map((text, index) => (index === 0 ? parseFirstDelay(text) : parseDurationText(text)));
   const faults: ScheduleFault[] = delays.flatMap((delay, index) => {
@@ -49,7 +49,7 @@ export function scheduleText(schedule: DeliverySchedule): string {
   return schedule.map(durationText).join(",");
 }
 
-/** `5/s` or `off`; the burst is twice the rate, as in the default. Undefined for any other text. */
+/** Parses `5/s` or `off`, and returns undefined for other texts. The burst is twice the rate, as in the default. */
 export function parseRateLimitText(text: string): RateLimit | "off" | undefined {
   if (text === "off") return "off";
   const [, digits] = /^(\d{1,6})\/s$/.exec(text) ?? [];
@@ -70,7 +70,10 @@ export function isHost(text: string): boolean {
   return Number(port) >= 1 && Number(port) <= MAX_PORT && !port.startsWith("0");
 }
 
-/** The URL without slashes at its end; undefined if not http(s), or with credentials, a query or a fragment. */
+/**
+ * Returns the URL without trailing slashes, or undefined if it is not http(s) or has credentials, a query or a
+ * fragment.
+ */
 export function parseBaseUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;

@@ -1,4 +1,5 @@
-// A row determines flag, variable, help, docs/settings.md, the field in `checkout.config.json` and the reported value.
+// One row of SETTINGS defines flag, environment variable, help, docs/settings.md, the field of `checkout.config.json`
+// and the reported value.
 import {
   DEFAULT_CHECKOUT_LIFETIME_MS,
   MAX_CHECKOUT_LIFETIME_MS,
@@ -40,7 +41,7 @@ type Setting = {
   readonly effect: string;
 };
 
-/** Decision 1. Clients do not use it as a default. */
+/** Decision 1. The sandbox may listen on another port, so clients must not assume this one. */
 export const DEFAULT_PORT = 4242;
 
 const SETTINGS = {
@@ -225,7 +226,10 @@ export type SandboxSettings = { readonly [Name in SettingName]?: SettingValue<Na
 export type SettingOptions = { readonly [Name in SettingName as OptionName<Name>]?: SettingValue<Name> };
 export type ServedSettings = { readonly [Name in SettingName as ServedName<Name>]: ServedValue<Name> };
 
-/** A codec for values of any kind. Its functions are methods, so that the compiler accepts the codec of each kind. */
+/**
+ * Methods instead of properties, because only method parameters are bivariant, so that the codec of each kind is
+ * assignable.
+ */
 type AnyCodec = {
   readonly unit: string;
   serve(this: void, value: unknown): unknown;
@@ -262,7 +266,7 @@ export function servedSettingsOf(options: SettingOptions & { readonly port: numb
     servedName,
     serve(Reflect.get(options, option) ?? defaultValue),
   ]);
-  // The cast is safe: `serve` has a value for each unset setting except the port, which `options` always has.
+  // `serve` returns a value for each unset setting except the port, which `options` always has.
   return Object.fromEntries(entries) as ServedSettings;
 }
 
@@ -305,7 +309,7 @@ export function settingsIn(options: Readonly<Record<string, unknown>>): SandboxS
   return Object.fromEntries(givenSettings.map(({ name, option }) => [name, options[option]]));
 }
 
-/** The port belongs to the process: every port counts as the default. */
+/** Any port counts as the default, because the port belongs to one process, not to the configuration. */
 function isDefault(setting: AnySetting, settings: ServedSettings): boolean {
   const defaultText = setting.format(setting.serve(setting.defaultValue));
   return setting.name === "port" || servedTextOf(setting, settings) === defaultText;

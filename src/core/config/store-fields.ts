@@ -21,7 +21,7 @@ import { lineFault, STORE_NAME_SCHEMA, storeNameFault } from "./store-name.ts";
 
 const VERSIONED_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** Given in the file, so that it is the same in every sandbox. */
+/** Chosen in the configuration file, so that the id is the same in every sandbox. */
 export const requestedId = z
   .string()
   .check(
@@ -61,7 +61,7 @@ export const certificates = checkedText(parseCertificates, { maxLength: MAX_CERT
 
 const originText = checkedText(parseReturnOrigin, RETURN_ORIGIN_SCHEMA);
 
-/** A return address: an origin with a path; an origin alone stands for its root. */
+/** An origin alone stands for its root path. */
 export const returnOrigin = z.codec(
   z.union(
     [
@@ -105,7 +105,7 @@ export const storeShapes = lazyValue(() => {
     url: textUpTo(TARGET_SCHEMA.maxLength).check(z.meta(TARGET_SCHEMA)),
     events: z.optional(z.array(eventPattern).check(z.minLength(1), z.maxLength(20))),
     inOrder: z.optional(z.boolean()),
-    /** The path of a PEM file of CA certificates, relative to the current folder; or its text. */
+    /** CA certificates in PEM, or the path of a PEM file relative to the current folder. */
     ca: z.optional(textUpTo(MAX_CERTIFICATES_LENGTH).check(z.minLength(1))),
   });
   const resolvedEndpoint = z.extend(endpoint, { ca: z.optional(certificates) });

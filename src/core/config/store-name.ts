@@ -18,7 +18,7 @@ const MAX_NAME_LENGTH = 64;
 const LATIN_LETTERS = "A-Za-z\\u00c0-\\u00d6\\u00d8-\\u00f6\\u00f8-\\u024f\\u1e00-\\u1eff";
 /**
  * Scripts with letters that resemble Latin letters: phonetic letters, Greek, Cyrillic, Armenian, Georgian, Cherokee,
- * Canadian syllabics, Ogham, runes, Coptic, Lisu, and some historic scripts. Han, kana, Hangul and others have none.
+ * Canadian syllabics, Ogham, runes, Coptic, Lisu, and some historic scripts.
  */
 const RESEMBLING_SCRIPTS =
   "\\u0250-\\u02af\\u0370-\\u058f\\u10a0-\\u10ff\\u13a0-\\u16ff\\u1c80-\\u1c8f\\u1d00-\\u1dbf\\u1f00-\\u1fff\\u2c80-\\u2cff\\u2de0-\\u2dff\\ua4d0-\\ua4ff\\ua640-\\ua69f\\uab30-\\uabbf\u{10280}-\u{1034f}\u{10400}-\u{104ff}\u{118a0}-\u{118ff}\u{16f00}-\u{16f9f}";
@@ -37,7 +37,7 @@ const NAME_RULES: readonly (readonly [pattern: string, rule: Words])[] = [
       "不得以空格开头或结尾，也不得有连续空格",
     ],
   ],
-  // Words that `--store` does not read as a name, in lower or upper case.
+  // Where a command expects a store, these words have a meaning of their own.
   [
     "^(?:[dD][eE][fF][aA][uU][lL][tT]|[nN][eE][wW])$",
     ["be neither default nor new, in lower or upper case", "不得为 default 或 new（不区分大小写）"],
@@ -91,7 +91,7 @@ export function lineFault(text: string, minimum: number, maximum: number): Words
   ];
 }
 
-/** Users type a store's name instead of its id (decision 114). */
+/** Strict, because users can type a store's name instead of its id (decision 114). */
 export function storeNameFault(text: string): Words | undefined {
   const fault = lineFault(text, 1, MAX_NAME_LENGTH);
   if (fault !== undefined) return fault;
@@ -101,7 +101,7 @@ export function storeNameFault(text: string): Words | undefined {
   return [`must ${rule}`, chinese];
 }
 
-/** Escapes look-alike characters of a name that only an older version accepted, or else quotes the name. */
+/** Escapes look-alike characters of a name that only an older version accepted, or quotes the name if it has none. */
 export function displayStoreName(name: string): string {
   if (storeNameFault(name) === undefined) return name;
   const shownName = displayText(name).replace(LOOKALIKES, escapeCodePoint);

@@ -93,7 +93,7 @@ const BODY_NAMES = Object.fromEntries(
 ) as Readonly<Record<OperationName, ReturnType<typeof nameBodies>>>;
 const SCHEMAS = allSchemas();
 
-/** OpenAPI 3.1, derived from the router's table (decision 43). */
+/** Derives the OpenAPI 3.1 document from the router's table, so that they cannot differ (decision 43). */
 export function describeControlApi(origin: string): AnswerOf<"describe"> {
   const paths: Record<string, Json> = {};
   for (const name of OPERATION_NAMES) {
@@ -261,7 +261,7 @@ function allSchemas(): Readonly<Record<string, Json>> {
       Object.assign(jsonSchema, rulesOf(zodSchema));
     },
   });
-  // Sorted by name, because the registry has the order in which the schemas were first used.
+  // Sorted, because the registry's order depends on which schema was used first.
   const sortedSchemas = Object.entries(schemas).toSorted(([left], [right]) => (left < right ? -1 : 1));
   return Object.fromEntries(
     sortedSchemas.map(([name, { $schema: _dialect, $id: _id, ...schema }]) => [name, schema]),

@@ -17,7 +17,7 @@ export type Operation<
   readonly request: Request;
   readonly answer: Answer;
   readonly isBare: boolean;
-  /** Whether the connection stays open after the answer until its lease ends (decision 66). */
+  /** The connection stays open after the answer, until the lease ends (decision 66). */
   readonly isLasting: boolean;
   /** The operation waits while its store is being erased, and an erasure waits for the operation (decision 91). */
   readonly entersStore: boolean;
@@ -27,7 +27,7 @@ export type Operation<
 
 export type SandboxPart = "snapshots" | "configuration" | "portal" | "process";
 
-/** The schemas are made at their first use, because a command calls few operations. */
+/** Schemas are built on first use, because a command calls only a few operations. */
 type Row<Request extends z.ZodMiniType, Answer extends z.ZodMiniType> = Pick<
   Operation,
   "summary" | "description"

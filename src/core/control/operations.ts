@@ -90,7 +90,7 @@ export function pathOf(
   return path.replace("{store_id}", encodeURIComponent(storeId)).replace("{id}", encodeURIComponent(id));
 }
 
-/** Refuses with `invalid_parameter`, naming the wire's field. */
+/** Refuses with `invalid_parameter`, naming the field as on the wire. */
 export function decodeRequest<Name extends OperationName>(
   name: Name,
   body: unknown,
@@ -167,7 +167,7 @@ export function isRequestOf<Name extends OperationName>(name: Name, body: Reques
   return z.safeEncode(wireSchema(CONTROL_OPERATIONS[name].request), body).success;
 }
 
-/** With `isSameVersion`, data that the schema refuses was stored by another program, and is kept (decision 95). */
+/** With `isSameVersion`, accepts data that the schema refuses, because another program stored it (decision 95). */
 export function decodeAnswer<Name extends OperationName>(
   name: Name,
   body: unknown,
@@ -180,7 +180,7 @@ export function decodeAnswer<Name extends OperationName>(
   return (isKept ? convertUnchecked(answer, data, "domain") : result.data) as AnswerOf<Name> | undefined;
 }
 
-/** Refuses an invalid request as the sandbox would, but with the field names of the code; for untyped callers. */
+/** Checks the request of an untyped caller before it is encoded. */
 export function checkRequest<Name extends OperationName>(
   name: Name,
   body: RequestOf<Name>,
@@ -193,7 +193,7 @@ export function refusalInDomain(name: OperationName, message: string): string {
   return toDomainNames(CONTROL_OPERATIONS[name].request, message);
 }
 
-/** Omits the envelope, as `--json` does. Keeps stored values that the schema refuses. */
+/** Encodes the answer without its envelope. Keeps stored values that the schema refuses. */
 export function encodeAnswer<Name extends OperationName>(
   name: Name,
   answer: AnswerOf<Name>,
@@ -203,7 +203,7 @@ export function encodeAnswer<Name extends OperationName>(
   return (result.success ? result.data : convertUnchecked(schema, answer, "wire")) as WireAnswerOf<Name>;
 }
 
-/** Encoding this number of list entries takes a few milliseconds. */
+/** Encoding one batch blocks the event loop for only a few milliseconds. */
 const BATCH_SIZE = 500;
 
 export function* encodeInSteps<Name extends OperationName>(

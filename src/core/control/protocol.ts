@@ -1,15 +1,15 @@
-/** Only the sandbox has it; it is not part of v1 (decision 43). */
+/** The path of the control API, which only the sandbox has; it is not part of v1 (decision 43). */
 export const CONTROL_ROOT = "/__sandbox";
 export const CONTROL_PREFIX = `${CONTROL_ROOT}/`;
-/** Stands for the id of the sandbox's first store. */
+/** Accepted instead of the id of the first store. */
 export const DEFAULT_STORE = "default";
 export const STORES_HINT = "checkout stores list shows the stores";
 
 export const VERSION_HEADER = "Checkout-Sandbox-Version";
 export const INSTANCE_HEADER = "Checkout-Sandbox-Instance";
-/** Missing if the sandbox does not have the operation. */
+/** Response header with the operation that answered; missing if the sandbox has no such operation. */
 export const OPERATION_HEADER = "Checkout-Sandbox-Operation";
-/** The request header with a lease: an operation with this header is refused if the lease has ended (decision 66). */
+/** Request header with a lease: the operation is refused if the lease has ended (decision 66). */
 export const LEASE_HEADER = "Checkout-Sandbox-Lease";
 
 /** Steps and requests of drills are larger than other bodies. */

@@ -1,8 +1,7 @@
 import type { StoreRole } from "../store/shapes.ts";
 
 /**
- * An owner may do everything that a store's role may, and a store's role everything that a viewer may. Only
- * the administrator may do the administrator's actions.
+ * Each role has the rights of the lower ones: viewer, store, owner. `administrator` is separate and has none of them.
  */
 export type MinRole = StoreRole | "owner" | "administrator";
 

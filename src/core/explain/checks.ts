@@ -22,10 +22,10 @@ export type RefusalCheck = {
   readonly name: CheckName;
   readonly rule: number | null;
   readonly decision: number;
-  /** The checked field or header, if all refusals with this code are about it. */
+  /** The checked field or header; null if it differs between refusals with this code. */
   readonly field: string | null;
   readonly expected: Words | null;
-  /** Commands that help; `<scope>` and `<name>` stand for values of the refusal. */
+  /** Suggested commands; `<scope>` and `<name>` are placeholders for values of the refusal. */
   readonly next: readonly string[];
 };
 

@@ -52,7 +52,7 @@ export function waitingDeliveries(
     const isHolder = state === "due" && cause === "event" && fault?.action !== "reorder";
     if (isDelayed || (isHolder && holder === undefined))
       holders.set(endpointId, { type: types.get(eventId) ?? "", fault: isDelayed ? fault.action : null });
-    // A replay and a duplicate wait for no earlier event.
+    // Replays and duplicates do not wait for earlier events.
     return holder === undefined || cause !== "event" ? [] : [[id, holder] as const];
   });
 }
@@ -154,7 +154,7 @@ function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext)
   const delayMs = attempt.startedAt - eventAt;
   if (fault === undefined && delayMs < MIN_DELAY_MS) return "";
   const holdText = fault === undefined ? "" : say(EXPLAIN_SENTENCES.heldBy(fault));
-  // A replay is always later than its event.
+  // A replay or a duplicate naturally arrives later than its event.
   const afterText =
     delivery.cause === "event" ? say(EXPLAIN_SENTENCES.afterEvent(spanText(delayMs, say))) : "";
   return joinTexts([holdText, say(EXPLAIN_SENTENCES.arrived(toIso(attempt.startedAt))), afterText], say);
@@ -162,7 +162,7 @@ function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext)
 
 const CAUSE_NAMES: Readonly<Partial<Record<DeliveryEntry["cause"], Words>>> = EXPLAIN_SENTENCES.called;
 
-/** Equal results in a row are counted: `timeout ×2, 500 ×4`; a single result has its duration. */
+/** Counts equal results in a row, as in `timeout ×2, 500 ×4`. Adds the duration of a sole attempt. */
 function resultParts(attempts: readonly StoryAttempt[], context: LineContext): readonly LinePart[] {
   const runs: { result: string; parts: readonly LinePart[]; count: number }[] = [];
   for (const attempt of attempts) {
@@ -209,7 +209,7 @@ function reasonParts({ attempts }: StoryDelivery, { say }: LineContext): readonl
   const attempt = attempts.at(-1);
   const cause = attempt && causeText(attempt, say);
   if (attempt === undefined || cause === undefined) return [];
-  // An injected fault is already in the result.
+  // The result already names an injected fault.
   return attempt.fault === null ? [quoteAnswer(attempt, say), { cause }] : [quoteAnswer(attempt, say)];
 }
 

@@ -10,7 +10,7 @@ export type AttemptOutcome = {
   readonly status: number | null;
   readonly error: DeliveryError | null;
   readonly answer: Uint8Array | null;
-  /** Null for an attempt of an earlier version. */
+  /** Null for an attempt that an earlier version recorded. */
   readonly facts: AttemptFacts | null;
 };
 
@@ -64,7 +64,7 @@ function isCause(code: string): code is CauseCode {
 }
 
 const HTTP_REFUSAL_PATTERN = /http request (was sent )?to (an? )?https (port|server)|plain http to an ssl/i;
-/** The answers of Django, Rails, Vite, webpack and Angular to a Host that is not configured. */
+/** How Django, Rails, Vite, webpack and Angular refuse a Host that is not configured. */
 const HOST_REFUSAL_PATTERN =
   /invalid http_host header|disallowedhost|blocked hosts?\b|invalid host header|host (?:\("[^"]*"\) )?is not allowed/i;
 

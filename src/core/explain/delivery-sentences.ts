@@ -47,7 +47,7 @@ const CAUSES = {
       "the receiver answered 101 (another protocol): this is the address of a WebSocket, not of a webhook",
       "接收端返回 101（切换协议）：这是 WebSocket 的地址，不是 Webhook 的地址",
     ],
-    // Used if the fault of a connection is unknown, as in a Worker.
+    // Used if it is unknown why the connection failed, as in a Worker.
     unreachable: [
       "no connection was established, so nothing was sent: check the address, whether the receiver is running, and for https its certificate",
       "未建立连接，因此未发送任何内容：请检查地址、接收端是否在运行，以及 https 的证书",

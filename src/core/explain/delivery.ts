@@ -8,7 +8,7 @@ import { excerpt } from "../text.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
 
-/** `startedAt` is store time, `milliseconds` real time. */
+/** `startedAt` is in store time; `milliseconds` is a duration in real time. */
 export type StoryAttempt = AttemptOutcome & {
   readonly number: number;
   readonly startedAt: number;
@@ -20,7 +20,7 @@ export type StoryDelivery = {
   readonly id: string;
   readonly eventId: string;
   readonly endpointId: string;
-  /** The endpoint's URL, or the known target of a listener; for a removed endpoint, the last attempt's URL, or null. */
+  /** The target of a listener if known, else the endpoint's URL, else the URL of the last attempt. */
   readonly endpointUrl: string | null;
   readonly cause: DeliveryEntry["cause"];
   readonly state: DeliveryState;

@@ -3,7 +3,7 @@ import { DELIVERY_ERRORS } from "../webhook/delivery.ts";
 import { EXPLAINABLE_KINDS } from "./explained.ts";
 import { moment, type DomainOf } from "../shape/fields.ts";
 
-/** Null if a request does not have the field. */
+/** `first` and `this` are null if that request lacks the field. */
 const difference = z.object({
   field: z.string(),
   first: z.nullable(z.string()),
@@ -28,7 +28,7 @@ export const storyEntry = z.object({
   /** Null for actions of the payer, a clock that was set back, and a line about several deliveries. */
   id: z.nullable(z.string()),
   of: z.nullable(z.string()),
-  /** The status of the answer; null if there is none. */
+  /** The HTTP status: 0 for a request without an answer, null for other lines that have none. */
   status: z.nullable(z.int()),
   durationMs: z.nullable(z.number()),
   text: z.string(),
@@ -40,9 +40,9 @@ export const pendingEntry = z.object({
   what: z.enum(["delivery", "expiry", "settlement"]),
   text: z.string(),
 });
-/** A change that happens automatically at its time. */
+/** A change that happens automatically when its time comes. */
 export type PendingEntry = DomainOf<typeof pendingEntry>;
-/** Pages emphasise the status of an answer and a likely cause; durations differ from run to run. */
+/** Pages highlight a status and a cause; `withoutDurations` removes durations. */
 export type LinePart =
   | string
   | { readonly status: number }
@@ -95,7 +95,7 @@ export type Explanation = Omit<DomainOf<typeof explanation>, "entries"> & {
   readonly entries: readonly StoryEntry[];
 };
 
-/** The lines are then the same in every run. */
+/** Removes durations, so that the text is the same in every run. */
 export function withoutDurations({ entries, ...fields }: Explanation): Explanation {
   const removeDurations = <Line extends Pick<StoryEntry, "text" | "parts">>(line: Line): Line => {
     const parts = line.parts?.filter((part) => typeof part === "string" || !("duration" in part));

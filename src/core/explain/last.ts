@@ -6,7 +6,6 @@ import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
 import type { Attempt, LastChange, LateResult } from "../checkout/shapes.ts";
 
-/** Times are milliseconds by the store's clock. */
 type CheckoutFacts = {
   readonly checkout: Pick<Checkout, "status" | "createdAt" | "orderId">;
   /** Oldest first. */

@@ -1,4 +1,4 @@
-// An older version logged only the message of a refusal, so the parts are read from its words, which no longer change.
+// Older versions logged only the message of a refusal, so its parts are parsed from that text.
 import type { Translator } from "../language.ts";
 import type { RefusalCheck } from "./checks.ts";
 import type { Explanation } from "./explanation.ts";

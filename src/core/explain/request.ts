@@ -88,7 +88,7 @@ function replayText(request: StoryRequest, replays: readonly StoryRequest[], say
   return replays.length === 0 ? "" : say(EXPLAIN_SENTENCES.wasReplayed);
 }
 
-/** The log survives a restore of the store (decision 95). */
+/** The log survives a restore, so it can name a checkout that no longer exists (decision 95). */
 function missingCheckoutText(
   { status, code, orderId, refused }: LoggedRequest,
   checkout: ExistingCheckout | undefined,
@@ -171,7 +171,7 @@ function fieldsOfFirstRequest(checkout: ExistingCheckout): Map<string, string> {
   const fields = Object.entries({ path: CREATE_PATHS[checkout.object], ...originalBody(checkout) });
   return new Map(
     fields.map(([field, value]) => {
-      // In the form of the log, so that the values are comparable.
+      // Redacted as in the log, so that the values are comparable.
       const storedValue = typeof value === "string" ? redactStored(value, checkout.orderId) : value;
       return [field, displayValue(storedValue)];
     }),

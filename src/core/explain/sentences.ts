@@ -16,7 +16,7 @@ const STATUS_NOTES: Readonly<Partial<Record<Status, Words>>> = {
   expired: CREATE_HINT,
 };
 
-/** Only the API and the command line show these texts, in English. */
+/** In English only, because the portal does not show these sentences. */
 export const SUMMARY_SENTENCES = {
   status: {
     created: (expiresAt) => `${UNUSED_PAGE[0]}; the checkout expires at ${expiresAt}`,

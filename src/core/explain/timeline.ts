@@ -26,7 +26,7 @@ import type { Attempt, LateResult } from "../checkout/shapes.ts";
 export type StoryRequest = LoggedRequest & {
   /** Null if the request had none, or if the key was not stored. */
   readonly key: string | null;
-  /** Compared with the first request that had the key or order; empty if the refusal has another reason. */
+  /** Differences from the first request with the same key or order; empty if the refusal has another reason. */
   readonly differences: readonly RequestDifference[];
   readonly answer: string | null;
   readonly fingerprint: string | null;
@@ -34,7 +34,7 @@ export type StoryRequest = LoggedRequest & {
 
 export type StoryEvent = { readonly id: string; readonly type: string; readonly createdAt: number };
 
-/** Times are milliseconds by the store's clock. */
+/** Times are in milliseconds by the store's clock. */
 export type CheckoutStory = {
   readonly attempts: readonly Attempt[];
   readonly lateResults: readonly LateResult[];
@@ -46,7 +46,7 @@ export type CheckoutStory = {
   readonly dueChanges: readonly Omit<PendingEntry, "text">[];
 };
 
-/** The checkouts are of one order, oldest first; their requests are in the order of the log. */
+/** The checkouts of one order, oldest first, and their requests in the order of the log. */
 export type StoryMaterial = {
   readonly checkouts: readonly CheckoutStory[];
   readonly requests: readonly StoryRequest[];
@@ -150,7 +150,10 @@ function chainsOrderedByTime(
   ];
 }
 
-/** The log is in order of completion: a request that finished before its predecessor began shows a clock set back. */
+/**
+ * The log is ordered by completion, so a request that ends before its predecessor began means that the clock was set
+ * back.
+ */
 function requestChain(requests: readonly StoryRequest[], say: Translator): readonly OrderedLine[] {
   const runs: StoryRequest[][] = [];
   for (const request of requests) {

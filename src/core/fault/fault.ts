@@ -46,7 +46,7 @@ export function countMatch(fault: Fault): { readonly fault: Fault; readonly appl
   const matchCount = fault.matched + 1;
   const { action, seed } = fault;
   const { nth, probability } = fault.match;
-  // Two actions with the same seed get independent numbers.
+  // The action is part of the text, so that two actions with the same seed fire independently.
   const isChosen = probability === null || fractionOf(`${seed} ${action} ${matchCount}`) < probability;
   const applies = matchCount >= nth && isChosen;
   return { fault: { ...fault, matched: matchCount }, applies };

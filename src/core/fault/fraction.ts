@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 
 const FRACTION_DIGITS = 12;
 
-/** A number from 0 up to, but not including, 1; it depends only on the text. */
+/** Returns a number in [0, 1) that depends only on the text. */
 export function fractionOf(text: string): number {
   return Number.parseInt(hash("sha256", text, "hex").slice(0, FRACTION_DIGITS), 16) / 16 ** FRACTION_DIGITS;
 }

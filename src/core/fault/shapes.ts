@@ -17,12 +17,15 @@ const pattern = nonEmptyText(MAX_PATTERN_LENGTH).check(z.meta({ not: { pattern: 
 export const appliedFault = z.object({ id: z.uuid(), action });
 export type AppliedFault = DomainOf<typeof appliedFault>;
 
-/** Each kind of fault has its own fields; both kinds have `orderId`, `nth` and `probability`. */
+/**
+ * `method` and `path` are for faults of requests, the event and endpoint fields for faults of deliveries, the rest for
+ * both.
+ */
 const match = {
   method: z.enum(["GET", "POST"]),
   /** A path of v1; `*` stands for any text. */
   path: pattern.check(z.meta({ pattern: PATH_PATTERN })),
-  /** An event type, or a pattern, as for endpoints: `order.*`. */
+  /** An event type or a pattern such as `order.*`. */
   eventType: z.string().check(z.meta({ enum: EVENT_PATTERNS })),
   eventId: z.uuid(),
   endpointId: z.uuid(),
@@ -37,9 +40,9 @@ const parameters = {
   /** The HTTP status of the action `status`. Default: 500. */
   status: wholeNumber(400, 599),
   /**
-   * Duration of `latency`, `slow_body`, `delay` and `reorder`, in milliseconds. Default: 2000. The first two take real
-   * time. The other two hold a delivery by the store's clock; if the clock is frozen, until it is advanced. Later
-   * events of the same order wait for a delivery with `delay`, and overtake a delivery with `reorder`.
+   * Duration in milliseconds, in real time for `latency` and `slow_body`, by the store's clock for `delay` and
+   * `reorder`. Default: 2000. Later events of the order wait for a delivery with `delay`, and overtake one with
+   * `reorder`.
    */
   latencyMs: wholeNumber(0, MAX_DELIVERY_DELAY_MS),
   /** The Retry-After header of the action `rate_limit`, in seconds. Default: 1. */
@@ -53,7 +56,7 @@ export const faultEntry = z.object({
   /** A null field matches everything. */
   match: z.object({ ...orNull(match), nth: match.nth }),
   ...orNull(parameters),
-  /** Maximum number of applications; null: every match until the fault ends. */
+  /** Maximum number of applications; null if only `until` ends the fault. */
   times: z.nullable(times),
   /** The moment at which the fault ends, by the store's clock; null if only `times` ends it. */
   until: z.nullable(moment),
@@ -61,10 +64,9 @@ export const faultEntry = z.object({
   seed: z.string(),
   matched: wholeNumber(0),
   applied: wholeNumber(0),
-  /** The time by the clock of the store. */
+  /** By the store's clock. */
   createdAt: moment,
 });
-/** A fault that can still be applied. */
 export type FaultEntry = DomainOf<typeof faultEntry>;
 
 export const faultMatch = z.partial(z.strictObject(match));
@@ -74,13 +76,15 @@ export const faultRequest = z.strictObject({
   profile: z.optional(z.enum(FAULT_PROFILES)),
   match: z.optional(faultMatch),
   ...z.partial(z.object(parameters)).shape,
-  /** Maximum number of applications; an event has a delivery to each endpoint. Default: 1; with `until`, no limit. */
+  /**
+   * Maximum number of applications, counting each delivery of an event separately. Default: 1; with `until`, no limit.
+   */
   times: z.optional(times),
   until: z.optional(momentInRequest),
   /** The random seed of the probability: the same seed chooses the same matches. Default: random. */
   seed: z.optional(nonEmptyText(MAX_SEED_LENGTH)),
 });
-/** A request for faults: an action with its match, or a profile. */
+/** Has either an action or a profile. */
 export type FaultsRequest = DomainOf<typeof faultRequest>;
 export type FaultRequest = Omit<FaultsRequest, "profile" | "action"> & {
   readonly action: FaultEntry["action"];

@@ -71,11 +71,11 @@ export const commandMap = z.strictObject({
 export type CommandMap = z.infer<typeof commandMap>;
 /** `runs` is false for a group that does nothing without a subcommand. */
 export type MappedCommand = z.infer<typeof command>;
-/** `value` is the placeholder of its value, null for a switch; `default` is a text for people. */
+/** `value` is the placeholder of the option's value, null for a switch; `default` is prose, not a value. */
 export type MappedOption = z.infer<typeof option>;
 export type MappedVariable = z.infer<typeof variable>;
 
-/** The text of an option; the help shows `default`, which is a text for people, and `note` in brackets after it. */
+/** The help of an option. `default` and `note` are prose, shown in brackets after `text`. */
 export type Described = string | { readonly text: string; readonly default: string; readonly note?: string };
 
 export function commandMapSchema(): Readonly<Record<string, unknown>> {

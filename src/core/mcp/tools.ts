@@ -6,7 +6,7 @@ import { isRecord } from "../json.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { excerpt } from "../text.ts";
 
-/** An argument that becomes a word of a command line: never an option, and without control characters. */
+/** Becomes an argument of a command line, so it must not look like an option or contain control characters. */
 const word = z.string().check(z.minLength(1), z.maxLength(256), z.regex(/^[^-\p{Cc}][^\p{Cc}]*$/u));
 const limit = z.optional(z.int().check(z.gte(1), z.lte(100)));
 const seconds = z.optional(z.int().check(z.gte(1), z.lte(60)));

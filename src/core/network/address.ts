@@ -4,10 +4,10 @@ import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { printableLiteral } from "../text.ts";
 
-/** In the form of `--listen`: `0.0.0.0`, `::1`. */
+/** An IP address without brackets, such as `0.0.0.0` or `::1`. */
 export type ListenAddress = string;
 
-/** Accepts IPv6 also in brackets. Refuses names and other spellings with `invalid_parameter` (decision 79). */
+/** Accepts IPv6 with or without brackets. Refuses names and other spellings with `invalid_parameter` (decision 79). */
 export function parseListenAddress(text: string): Outcome<ListenAddress> {
   const address = text.replace(/^\[(.*)\]$/, "$1").toLowerCase();
   const isPlain = address.includes(":")
@@ -25,7 +25,7 @@ export function hostOf(address: string): string {
   return address.includes(":") ? `[${address}]` : address;
 }
 
-/** Loopback is always included, by itself or as part of all addresses. */
+/** Always includes loopback, either alone or as part of `0.0.0.0` or `::`. */
 export function listenAddresses(
   moreAddresses: readonly ListenAddress[],
 ): readonly { readonly address: string; readonly isOptional: boolean }[] {

@@ -15,5 +15,5 @@ export function headerPairs(
 }
 
 export const COMMAND_AGENT = "checkout-cli";
-/** A drill sends these requests itself; they are not evidence about the merchant's programs. */
+/** Marks requests that a drill sends itself, because they prove nothing about the merchant's programs. */
 export const DRILL_AGENT = `${COMMAND_AGENT} drill`;

@@ -7,15 +7,14 @@ type Proxy = {
   readonly source: string;
 };
 
-/** The variable's value is not shown, because it may contain a password. */
+/** Omits the variable's value, because it may contain a password. */
 type ProxyFault = { readonly variable: string };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * The proxy in the environment for a URL; undefined if there is none. HTTPS_PROXY or HTTP_PROXY, by the URL's scheme,
- * otherwise ALL_PROXY, unless NO_PROXY names the host. Lower-case variables take precedence. Never for loopback
- * (decision 80).
+ * Reads HTTPS_PROXY or HTTP_PROXY, by the URL's scheme, else ALL_PROXY; lower-case names take precedence. Returns
+ * undefined for hosts in NO_PROXY and for loopback (decision 80).
  */
 export function proxyFor(address: string, env: Env): Outcome<Proxy | undefined, ProxyFault> {
   const url = new URL(address);
@@ -53,7 +52,7 @@ function isDecodable({ username, password }: URL): boolean {
   return /^(?:[^%]|%[0-9a-f]{2})*$/i.test(username + password);
 }
 
-/** Whether NO_PROXY names the host: the host or a parent domain, an address, a range of addresses, or `*` for all. */
+/** NO_PROXY can list hosts, parent domains, addresses, address ranges, or `*`. */
 function isExcluded({ hostname, port, protocol }: URL, noProxy: string): boolean {
   const usedPort = port === "" ? (protocol === "https:" ? "443" : "80") : port;
   const host = hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
@@ -67,7 +66,7 @@ function isExcluded({ hostname, port, protocol }: URL, noProxy: string): boolean
 function matchesHost(entry: string, host: string, port: string): boolean {
   if (entry === "*") return true;
   if (entry.includes("/")) return isInRange(entry, host);
-  // The port in `name:port` and `[::1]:port`; a bare IPv6 address has no port.
+  // Matches `name:port` and `[::1]:port`; a bare IPv6 address cannot have a port.
   const [, ipv6, plainHost, entryPort = port] = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(entry) ?? [];
   if (entryPort !== port) return false;
   const name = (ipv6 ?? plainHost ?? entry).replace(/^\*?\./, "").replace(/\.$/, "");

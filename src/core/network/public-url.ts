@@ -27,7 +27,9 @@ export function parsePortalUrl(text: string): Outcome<string> {
   return result.ok && isLocal ? accept(url.origin) : result;
 }
 
-/** Undefined if the portal and the payment pages would share a host name (decision 99). */
+/**
+ * With a public URL alone there is no portal, because it would share a host name with the payment pages (decision 99).
+ */
 export function portalOrigin(
   port: number,
   { publicUrl, portalUrl }: Readonly<Record<"publicUrl" | "portalUrl", string | undefined>>,
@@ -35,7 +37,7 @@ export function portalOrigin(
   return portalUrl ?? (publicUrl === undefined ? `http://localhost:${port}` : undefined);
 }
 
-/** Also without the port, because a proxy may drop it (decision 79). */
+/** Includes the host without its port, because a proxy may drop the port (decision 79). */
 export function hostHeaders(url: string): readonly string[] {
   const { host, hostname } = new URL(url);
   return host === hostname ? [host] : [host, hostname];

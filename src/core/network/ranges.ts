@@ -1,8 +1,8 @@
-// A sandbox checks these ranges itself; a hosted service gives them to the network of its runtime.
+// A local sandbox checks these ranges itself; a hosted service passes them to its runtime's network.
 import ipaddr from "ipaddr.js";
 import { lazyValue } from "../lazy.ts";
 
-/** Nothing is ever sent to these ranges (decision 14): they have no receiver, serve metadata or hide IPv4 addresses. */
+/** Ranges that have no receivers, serve cloud metadata or hide IPv4 addresses (decision 14). */
 export const FORBIDDEN_RANGES = [
   "0.0.0.0/8", // this network
   "169.254.0.0/16", // link-local, with the metadata address of most clouds
@@ -51,7 +51,7 @@ export const PRIVATE_RANGES = [
   "fc00::/7",
 ] as const;
 
-/** The network of the runtime compares IPv4-mapped addresses with IPv6 ranges only. */
+/** Needed because the runtime's network does not match IPv4-mapped addresses with IPv4 ranges. */
 const IPV4_MAPPED_RANGE = "::ffff:0:0/96";
 
 type Range = ReturnType<typeof ipaddr.parseCIDR>;

@@ -1,4 +1,4 @@
-/** The ports that browsers, and every `fetch`, refuse: the list of the Fetch Standard ("port blocking"). */
+/** The bad ports of the Fetch Standard, which every `fetch` refuses. */
 const REFUSED_PORTS: ReadonlySet<number> = new Set([
   1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
   109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,

@@ -1,4 +1,6 @@
-/** Completes a port, or an address without a scheme, to an http address; undefined for any other text. */
+/**
+ * Completes a port such as `3000`, or an address without a scheme, to an http URL. Returns undefined for other texts.
+ */
 export function completeAddress(text: string): string | undefined {
   const completeUrl = /^\d{1,5}$/.test(text) ? `http://localhost:${text}` : `http://${text}`;
   if (!/^[\w.[\]:-]+(\/|$)/.test(text) || text.includes("//") || hostSpelledIn(completeUrl) === undefined)
@@ -6,7 +8,7 @@ export function completeAddress(text: string): string | undefined {
   return URL.canParse(completeUrl) ? completeUrl : undefined;
 }
 
-/** The host as the user wrote it; undefined if the text is not an http or https address. */
+/** Returns the host as written, before URL parsing normalises it; undefined if the text is not an http(s) URL. */
 export function hostSpelledIn(text: string): string | undefined {
   return /^https?:\/\/([^/?#@\\\s]+?)(?::\d+)?(?:[/?]|$)/.exec(text)?.[1];
 }

@@ -3,7 +3,10 @@ import { isSameSecret } from "../credential.ts";
 
 const KEY_BYTES = 16;
 
-/** A 128-bit key in 22 characters (decision 99). `stateFolder`: undefined in memory. */
+/**
+ * Contains a secret that is derived from the master key (decision 99). `stateFolder` is undefined for a sandbox in
+ * memory.
+ */
 export function portalPath(masterKey: Uint8Array, stateFolder: string | undefined): string {
   const mac = createHmac("sha256", masterKey)
     .update(`portal path${stateFolder ?? ""}`)
@@ -11,7 +14,7 @@ export function portalPath(masterKey: Uint8Array, stateFolder: string | undefine
   return `/portal/k-${mac.subarray(0, KEY_BYTES).toString("base64url")}`;
 }
 
-/** An address below the portal's secret path, rewritten to `/portal`; undefined for any other address. */
+/** Rewrites an address below the portal's secret path to `/portal`. Returns undefined for other addresses. */
 export function removeKey(path: string, address: string): string | undefined {
   const [, keyPath, tail = ""] = /^(\/portal\/k-[^/?#]*)(.*)$/s.exec(address) ?? [];
   return keyPath !== undefined && isSameSecret(keyPath, path) ? `/portal${tail}` : undefined;

@@ -28,7 +28,7 @@ export function isGateOpen({ gate }: Production): boolean {
   return gate?.action === "open_gate";
 }
 
-/** A request no longer counts once the gate was closed or the credential revoked. */
+/** A request lapses when the gate is closed or the credential is revoked. */
 export function isRequested({ request, approval, gate }: Production): boolean {
   if (request === null) return false;
   const answers = [approval, gate].filter((act) => act !== null && act.number > request.number);
@@ -77,7 +77,7 @@ const AFFECTED_FIELDS: Readonly<Partial<Record<AdminAction["action"], keyof Prod
 function applyAction(production: Production, act: RecordedAction): Production {
   const { [act.action]: field } = AFFECTED_FIELDS;
   if (field === undefined) return production;
-  // If the gate stayed open, the next approval would open it again without an explicit action.
+  // Otherwise the next approval would reopen the gate without an explicit action.
   const closesGate = act.action === "revoke_credential" && isGateOpen(production);
   return { ...production, ...(closesGate && { gate: act }), [field]: act };
 }

@@ -113,7 +113,6 @@ function capabilityLines(capabilities: readonly Capability[]): Words[] {
 
 const CAPABILITY_KINDS = ["payment_method", "currency"] as const;
 
-/** Every capability must be active, and each kind must have one. */
 function judgeCapabilities(capabilities: readonly Capability[]): ItemFinding {
   const inactiveNames = capabilities.filter(({ active }) => !active).map(({ name }) => name);
   const [firstName] = inactiveNames;
@@ -153,7 +152,7 @@ function isHttpOrLocal(origin: string): boolean {
   return origin.startsWith("http:") || (URL.canParse(origin) && isLoopback(new URL(origin).hostname));
 }
 
-/** An endpoint that a drill has paused counts as enabled. Listeners do not count, because production has none. */
+/** Counts an endpoint that a drill paused as enabled. Ignores listeners, because production has none. */
 function webhookItem(facts: ReadinessFacts): ItemFinding {
   const urlEndpoints = facts.endpoints.filter(({ kind }) => kind === "url");
   const activeEndpoints = urlEndpoints.filter(
@@ -181,7 +180,7 @@ function webhookItem(facts: ReadinessFacts): ItemFinding {
   return { ...finding, evidence: [...evidence, ...pausedEndpoints] };
 }
 
-/** A receiver might accept only webhook.test: only order events prove other types (decision 67). */
+/** A drill that sent only webhook.test leaves a risk: the receiver may fail for order events (decision 67). */
 function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFacts): Proof {
   const title = TEXTS.webhookDrill(printableLiteral(url));
   const claim = { kind: "webhook", title, subject, change: TEXTS.endpointChanged, drill } as const;
@@ -200,7 +199,7 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
   return { ...proof, risks: risksIn(drill.steps).map(wordsOf) };
 }
 
-/** The drill decides. Logged requests are only shown: even a client that confuses its keys could have sent them. */
+/** Only the drill decides: a client that confuses its keys could also have sent the logged requests. */
 function idempotencyItem(facts: ReadinessFacts): ItemFinding {
   const { storeId: subject, idempotency } = facts;
   const { replay, refusal, drill } = idempotency;
@@ -214,7 +213,6 @@ function idempotencyItem(facts: ReadinessFacts): ItemFinding {
   };
 }
 
-/** The first failing proof decides, otherwise the first unknown proof. */
 function judgeByProofs(proofs: readonly Proof[], passedReason: Words): ItemFinding {
   const decisiveProof =
     proofs.find(({ status }) => status === "fail") ?? proofs.find(({ status }) => status === "unknown");

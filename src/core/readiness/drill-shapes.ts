@@ -39,7 +39,7 @@ export type ShownStep = DomainOf<typeof shownStep>;
 export const shownDrill = z.object({
   id: z.uuid(),
   kind: z.enum(DRILL_KINDS),
-  /** Identifies the tested configuration; when it changes, the drill is void. */
+  /** Identifies the tested configuration; after a change of the configuration the drill no longer counts. */
   subject: z.string(),
   passed: z.boolean(),
   at: moment,

@@ -17,7 +17,7 @@ export function orderIdLike(sampleId: string, random: Uint8Array): string | unde
   return Array.from(orderId).length <= MAX_ORDER_ID_LENGTH ? orderId : undefined;
 }
 
-/** Letters that are followed only by digits form a word, which is kept: INV in INV2026. */
+/** Keeps leading letters that only digits follow, such as INV in INV2026. */
 function redrawToken(token: string, random: Uint8Array): string {
   const isWord = /^[A-Za-z]+\d+$/.test(token);
   const isHex = /^[\da-f]+$/i.test(token);

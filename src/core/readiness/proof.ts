@@ -17,14 +17,14 @@ export type Proof = {
 type Claim = {
   readonly kind: DrillKind;
   readonly title: Words;
-  /** The subject that a drill of the current state would have; null if every drill of the kind counts. */
+  /** The subject of the current configuration; null if every drill of the kind counts. */
   readonly subject: string | null;
   /** Why a drill with another subject no longer counts. */
   readonly change?: Words;
   readonly drill: DrillFact | null;
 };
 
-/** Holds for waivers too; by the store's clock. */
+/** By the store's clock. Waivers are valid for the same time. */
 export const EVIDENCE_VALIDITY_MS = 7 * 24 * 3_600_000;
 
 /** A waiver counts as a risk, unless the last drill failed after the waiver. */
@@ -43,13 +43,13 @@ export function proofOf(claim: Claim, { waivers, now }: Pick<ReadinessFacts, "wa
   return { ...commonFields, status: "fail", reason: TEXTS.failed(title, failureOf(drill)) };
 }
 
-/** Undefined if the drill counts. A failure stays valid when the clock is set back. */
+/** Returns undefined if the drill counts. A failure still counts after the clock was set back. */
 function invalidReason({ subject, change }: Claim, drill: DrillFact, now: number): Words | undefined {
   if (subject !== null && drill.subject !== subject) return change;
   return !drill.passed && drill.at > now ? undefined : staleReason(drill, now);
 }
 
-/** Evidence from the future, after the clock was set back, is also invalid. */
+/** Evidence is in the future if the clock was set back. */
 function staleReason({ at }: { readonly at: number }, now: number): Words | undefined {
   if (at > now) return TEXTS.inTheFuture;
   return now - at < EVIDENCE_VALIDITY_MS ? undefined : TEXTS.tooOld;

@@ -12,7 +12,7 @@ export type ChecklistReport = Checklist & {
   readonly service: string;
   /** Null for a service, which does not reveal its store. */
   readonly storeId: string | null;
-  /** Milliseconds; by the store's clock for a sandbox, by this machine's clock for a service. */
+  /** In milliseconds: by the store's clock for a sandbox, by this machine's clock for a service. */
   readonly judgedAt: number;
   readonly exploration?: JudgedChecklist["exploration"];
   readonly calibration: { readonly record: Calibration; readonly ageMs: number } | null;

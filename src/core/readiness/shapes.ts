@@ -35,7 +35,7 @@ export const capability = z.object({
 export type KeyUseFact = { readonly key: string; readonly requestId: string; readonly at: number };
 
 export const waiver = z.object({ drill: z.enum(DRILL_KINDS), reason: note, at: moment });
-/** The merchant's statement that a drill is not needed for now, with the reason. */
+/** The merchant's decision to skip a drill for 7 days. */
 export type Waiver = DomainOf<typeof waiver>;
 
 export type EndpointFact = Pick<
@@ -46,7 +46,7 @@ export type EndpointFact = Pick<
   readonly drill: DrillFact | null;
 };
 
-/** Times are milliseconds by the store's clock. */
+/** Times are in milliseconds by the store's clock. */
 export type ReadinessFacts = {
   readonly storeId: string;
   readonly now: number;
@@ -93,12 +93,12 @@ const MAX_PLACE_LENGTH = 300;
 const MAX_ACTION_LENGTH = 50;
 
 const actions = z.array(nonEmptyText(MAX_ACTION_LENGTH)).check(z.maxLength(MAX_ACTIONS));
-/** The results of single faults at a place, by action; at the place `payer`, by the payer's outcome. */
+/** Results of single faults at one place, as lists of actions; at the place `payer`, of payment outcomes. */
 export const placeResults = z.strictObject({
   place: nonEmptyText(MAX_PLACE_LENGTH),
   held: actions,
   broken: actions,
-  /** Outside the budget, broken once but not again, or with a payment event that was lost for good. */
+  /** Outside the time budget, broken once but not on repetition, or with a payment event that was lost for good. */
   notJudged: actions,
 });
 export type PlaceResults = DomainOf<typeof placeResults>;

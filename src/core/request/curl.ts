@@ -16,7 +16,7 @@ const CREDENTIAL_HEADER = /^(authorization|proxy-authorization|cookie)$/i;
 const PLAIN_PATH = /^[\w\-./%~]*$/;
 
 /**
- * The command line works in sh, dash, bash, zsh and fish (decision 57). Undefined if no such line can contain
+ * Builds a command line for sh, dash, bash, zsh and fish (decision 57). Returns undefined if no such line can contain
  * the path or a header.
  */
 export function curlOf({ method, path, headers, body }: RequestToRepeat): string | undefined {

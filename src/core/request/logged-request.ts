@@ -9,17 +9,17 @@ import type { RefusedEntry, RequestEntry } from "./shapes.ts";
 export type LoggedRequest = Omit<RequestEntry, "message" | "fact" | "byDrill" | "realAt"> & {
   readonly byDrill?: true | undefined;
   readonly position: number;
-  /** The moment of `at` (real time) by the store's clock. */
+  /** The same moment as `at`, which is real time, by the store's clock. */
   readonly storeAt: number;
   readonly refused: RefusedRequest | null;
 };
 
-/** `replays`: oldest first, answered with the same bytes and therefore with the same request_id. */
+/** `replays`, oldest first, were answered with the same bytes and so have the same request_id. */
 export type FoundRequest = LoggedRequest & { readonly replays: readonly LoggedRequest[] };
 
 export type RefusedRequest = RefusedEntry & {
   readonly met?: string | undefined;
-  /** Null if the code says all of it, undefined if an older version stored only the message. */
+  /** Null if the code says everything; undefined if an older version logged only the message. */
   readonly told?: RefusalFact | null | undefined;
 };
 
@@ -55,7 +55,7 @@ export function matchesFilter(filter: RequestFilter, request: LoggedRequest): bo
   );
 }
 
-/** The original among requests with one id, oldest first; the first replay if the log has only replays left. */
+/** Takes the requests with one id, oldest first. Returns the first replay if the log no longer has the original. */
 export function selectOriginal(requests: readonly LoggedRequest[]): FoundRequest | undefined {
   const index = Math.max(
     0,
@@ -70,7 +70,7 @@ export function isReplay({ status, decisions }: Pick<LoggedRequest, "status" | "
 }
 const REPLAY_DECISION = 5;
 
-/** Headers are cut to a maximum length; secret headers lose their values. */
+/** Also limits the number and the length of the headers, because the log stores them. */
 export function redactHeaders(
   rawHeaders: readonly string[],
   redact: (text: string) => string,
@@ -106,7 +106,7 @@ export function cutBody(body: string): string {
   return cutText(body, MAX_BODY_CODE_POINTS);
 }
 
-/** Also finds an invalid order_id; null if there is none, or if it is too long to store. */
+/** Also finds an invalid order_id. Returns null if there is none, or if it is too long to store. */
 export function orderIdIn(body: string): string | null {
   const [, quotedId] = /"order_id"\s*:\s*"((?:[^"\\]|\\.)+)"/.exec(body) ?? [];
   if (quotedId === undefined) return null;

@@ -1,7 +1,7 @@
 import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 
-/** The rule of a token bucket: requests per second, and the burst after a pause (decision 17). */
+/** The parameters of a token bucket (decision 17). */
 export type RateLimit = { readonly perSecond: number; readonly burst: number };
 
 export type Bucket = { readonly tokens: number; readonly at: number };

@@ -4,7 +4,7 @@ import { isRecord, parseJson } from "../json.ts";
 import { isUuid } from "../text.ts";
 import type { LoggedRequest, RefusedRequest } from "./logged-request.ts";
 
-/** Undefined for a text that is not a request, because other programs can write to the file. */
+/** Returns undefined for other texts, because other programs can write to the log file. */
 export function parseRequestLine(text: string): LoggedRequest | undefined {
   const value = parseJson(text);
   return isRequest(value) ? value : undefined;
@@ -16,7 +16,7 @@ function isRequest(value: unknown): value is LoggedRequest {
 
 type Check = (value: unknown) => boolean;
 
-/** The largest time that a date can have, in milliseconds. */
+/** The largest time value of a `Date`. */
 const MAX_MOMENT = 8.64e15;
 
 const isText: Check = (value) => typeof value === "string";
@@ -37,7 +37,7 @@ const REFUSED_FIELD_CHECKS = Object.entries({
   headers: listOf(isText),
   body: isText,
   met: (value) => value === undefined || isText(value),
-  // A fact that another version wrote is not known here; the line has its message.
+  // Not checked, because another version may have written an unknown fact; `message` has its text.
   told: () => true,
 } satisfies Readonly<Record<keyof RefusedRequest, Check>>);
 

@@ -24,7 +24,7 @@ export function secretValuesIn(text: string): readonly string[] {
   return Array.from(text.matchAll(SECRET_FIELD), ([, value = ""]) => value);
 }
 
-/** Whether a field of a result is never given to an agent: keys, secrets, tokens, sign-in links, portal addresses. */
+/** True for fields that an agent must not see: keys, secrets, tokens, sign-in links, portal addresses. */
 export function isWithheldField(name: string): boolean {
   return WITHHELD_FIELD.test(name);
 }
@@ -34,7 +34,7 @@ export function redactHeader(name: string, value: string): string {
   return scheme === undefined ? "…" : `${scheme} …`;
 }
 
-/** A header value for display: only the end of an API key; other secrets and the headers of a proxy are hidden. */
+/** Shows only the end of an API key, and hides other secrets and the headers of proxies. */
 export function displayHeader(name: string, value: string): string {
   if (name.toLowerCase() === "authorization") return `Bearer ${redactKey(value.replace(/^Bearer /, ""))}`;
   return isSecretHeader(name) || /^proxy-/i.test(name) ? "…" : value;
@@ -54,14 +54,14 @@ const DIGIT_RUN = new RegExp(
   "gi",
 );
 const GAPS = new RegExp(`(${GAP}+)`, "i");
-/** Cards that begin with 2 are Mir and Mastercard, with 8 UnionPay and RuPay; times and dates begin with 1 or 20. */
+/** 2 begins cards of Mir and Mastercard, 8 of UnionPay and RuPay. Times and dates begin with 1 or 20. */
 const ISSUER = /^(?:[3-6]|2[2-7]|8[12])/;
 const UUIDS = new RegExp(`(?<![0-9a-f])(${UUID_SOURCE})(?![0-9a-f])`, "i");
 const HEX_WORD = /^(?=.*[a-f])[0-9a-f]+$/i;
 
 /**
- * Secrets are removed, and card numbers keep only their last four digits (decision 86). A number in `orderId`
- * stays unchanged, because it identifies an order.
+ * Removes secrets, and keeps only the last four digits of card numbers (decision 86). Keeps the numbers in `orderId`,
+ * because they identify an order.
  */
 export function redactStored(text: string, orderId?: string | null): string {
   const safeText = redactSecrets(text);
@@ -71,7 +71,9 @@ export function redactStored(text: string, orderId?: string | null): string {
   return hideCardNumbers(safeText, (card) => !orderNumbers.has(card));
 }
 
-/** Examines only every 13th character: nearly no text has a card number, and a pattern takes ten times as long. */
+/**
+ * Examines only every 13th character, because a run of 13 digits covers one of them. Ten times as fast as a pattern.
+ */
 function mayContainCard(text: string): boolean {
   for (let index = MIN_DIGITS - 1; index < text.length; index += MIN_DIGITS) {
     if (!mayBeInNumber(text.charCodeAt(index))) continue;
@@ -119,7 +121,7 @@ const MAX_CONTEXT_LENGTH = 128;
 
 type SurroundingText = { readonly before: string; readonly after: string };
 
-/** `parts`: digits at even indexes, the gaps between them at odd indexes. */
+/** `split` puts the digits at even indexes and the gaps at odd indexes. */
 function hideCards(run: string, context: SurroundingText, shouldHide: (card: string) => unknown): string {
   const parts = run.split(GAPS);
   const lastIndex = parts.length - 1;
@@ -149,7 +151,7 @@ function endOfCard(
   return endIndex;
 }
 
-/** Only the first or last group of a number can be part of another text. */
+/** Only the first and the last group can continue in the surrounding text. */
 function isPartOfOtherText(
   parts: readonly string[],
   index: number,

@@ -5,7 +5,7 @@ import { moment, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
 
 export const requestEntry = z.object({
-  /** A replay contains the id of the first answer. */
+  /** A replay has the id of the first answer. */
   requestId: z.string(),
   /** The time of arrival by the store's clock. */
   at: moment,
@@ -26,7 +26,7 @@ export const requestEntry = z.object({
   /** Numbers of the decisions (docs/decisions.md) that the answer relied on. */
   decisions: z.array(z.int()),
   fault: z.nullable(appliedFault),
-  /** Whether a drill sent the request itself: then it is not evidence about the merchant's programs. */
+  /** A drill sent the request itself, so it proves nothing about the merchant's programs. */
   byDrill: z.boolean(),
 });
 export type RequestEntry = DomainOf<typeof requestEntry>;

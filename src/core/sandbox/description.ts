@@ -6,7 +6,7 @@ import { nameSchemas, wireSchema } from "../shape/wire-names.ts";
 
 export const sandboxDescription = z.object({
   baseUrl: z.string(),
-  /** Null if there is no portal: with a public URL, the portal needs its own address. */
+  /** Null if there is no portal, because a public URL is set without an address for the portal. */
   portalUrl: z.nullable(z.string()),
   checkoutOrigin: z.string(),
   merchantId: z.uuid(),
@@ -31,7 +31,7 @@ export const sandboxDescription = z.object({
   activeFaults: wholeNumber(0),
   settings: z.extend(servedSettings, { logFormat: z.enum(["text", "json"]), quiet: z.boolean() }),
 });
-/** The API key is shown only once, and not here (decision 15). */
+/** Has no API key, because a key is shown only once (decision 15). */
 export type SandboxDescription = DomainOf<typeof sandboxDescription>;
 
 const { baseUrl, portalUrl, checkoutOrigin, merchantId, storeId, storeName, signingSecret } =
@@ -72,7 +72,7 @@ export type ProcessDescription = Pick<
 >;
 
 export function parseDescription(body: unknown): SandboxDescription | undefined {
-  // Parsed once, so compiling the schema would take longer.
+  // `jitless`, because compiling the schema takes longer than parsing one answer.
   const answer = z.object({ data: wireSchema(sandboxDescription) }).safeParse(body, { jitless: true });
   return answer.data?.data as SandboxDescription | undefined;
 }

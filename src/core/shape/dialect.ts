@@ -26,7 +26,7 @@ export function refusalIn(dialect: Dialect, { code, status }: SentRefusal): Sent
   return { code: errorNames?.code ?? code, status: sessionStatus ?? errorNames?.status ?? status };
 }
 
-/** The sandbox's code of a refusal as the service writes it: the first one that fits, otherwise the same code. */
+/** Translates a service's refusal to the first sandbox code with that name and status, or keeps the service's code. */
 export function codeIn(dialect: Dialect, sent: SentRefusal): string {
   const isSent = (ourCode: ErrorCode): boolean => {
     const { code, status } = refusalIn(dialect, { code: ourCode, status: ERRORS[ourCode].status });
@@ -35,7 +35,10 @@ export function codeIn(dialect: Dialect, sent: SentRefusal): string {
   return ERROR_CODES.find(isSent) ?? sent.code;
 }
 
-/** Keeps only the form of a create that counts; undefined if both are refused, or if the body is no object. */
+/**
+ * Drops the fields that the service ignores if a create has a price and an amount. Returns undefined if the service
+ * refuses both, or if the body is not an object.
+ */
 export function dropOtherForm(dialect: Dialect | undefined, body: unknown): unknown {
   const winningForm = dialect?.both_forms ?? "refuse";
   if (winningForm === "refuse" || !isRecord(body)) return undefined;
@@ -54,7 +57,7 @@ export function eventBodyIn(dialect: Dialect | undefined, body: string): string 
   return JSON.stringify(Object.fromEntries(fields));
 }
 
-/** `eventId`: from the header, for an event without `event_id`. */
+/** `eventId` is the value of the header, used if the service's events have no event_id. */
 export function readEventIn(
   dialect: Dialect | undefined,
   body: unknown,
@@ -79,7 +82,7 @@ export function signatureHeader(dialect: Dialect, timestamp: string | undefined,
   return (hasTimestamp && timestamp !== undefined ? [`t=${timestamp}`, ...signatures] : signatures).join(",");
 }
 
-/** The hex digests in a signature header, separated by commas; the value itself if it has another form. */
+/** Returns the hex digests of a signature header, separated by commas, or the value itself if it has another form. */
 export function plainSignatures(dialect: Dialect | undefined, value: string): string {
   const { prefix, hasTimestamp } = formOf(dialect);
   const [firstPart = "", ...otherParts] = value.split(",");

@@ -13,7 +13,7 @@ type DeepReadonly<Value> = Value extends readonly (infer Item)[]
       : { readonly [Name in keyof Value]: DeepReadonly<Value[Name]> }
     : Value;
 
-/** Throws if the values do not fit. */
+/** Throws if the schema refuses the values. */
 export function decodeWith<Schema extends z.ZodMiniType>(
   schema: Schema,
   values: DeepReadonly<z.input<Schema>>,
@@ -28,7 +28,7 @@ export function recordOf<Fields extends object>(
   return Object.fromEntries(entries) as Fields;
 }
 
-/** The error of a zod check in both languages: zod keeps the English message, together with the Chinese message. */
+/** zod reports the English message, and passes the Chinese message on in `params`. */
 export function errorWords([error, chinese]: Words) {
   return { error, params: { chinese } };
 }
@@ -38,7 +38,7 @@ const ISO_CODEC = { decode: (text: string) => Date.parse(text), encode: toIso };
 /** A moment in a request: ISO 8601 with a valid date on the wire; milliseconds in the domain. */
 export const momentInRequest = z.codec(z.iso.datetime({ offset: true }), z.number(), ISO_CODEC);
 
-/** A time in an answer: ISO 8601 in UTC on the wire, for every year of a clock; milliseconds in the domain. */
+/** A time in an answer: ISO 8601 in UTC on the wire, milliseconds in the domain. */
 export const moment = z.codec(z.string().check(z.meta({ format: "date-time" })), z.number(), ISO_CODEC);
 
 export function wholeNumber(minimum: number, maximum?: number) {
@@ -46,7 +46,7 @@ export function wholeNumber(minimum: number, maximum?: number) {
   return maximum === undefined ? number : number.check(z.maximum(maximum));
 }
 
-/** In code points, as in JSON Schema. */
+/** `maxLength` is in code points, as in JSON Schema. */
 export function textUpTo(maxLength: number) {
   return z.string().check(
     z.refine(

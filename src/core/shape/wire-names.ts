@@ -25,7 +25,7 @@ type JsonSchema = Readonly<Record<string, unknown>>;
 
 export const wireSchemaNames = z.registry<{ id: string }>();
 
-/** The names also apply to earlier uses. A derived schema (`extend`, `omit`) has no name. */
+/** Also names schemas that are already in use. Schemas derived from them (`extend`, `omit`) get no name. */
 export function nameSchemas(schemas: Readonly<Record<string, z.ZodMiniType>>): void {
   for (const [id, schema] of Object.entries(schemas)) {
     schemaNames.set(schema, id);
@@ -96,7 +96,7 @@ function deriveObject(schema: z.ZodMiniObject): z.ZodMiniType {
   );
 }
 
-/** Another program may have stored the value: its fields are renamed, and values that do not fit are kept. */
+/** Renames the fields of a value that another program may have stored, and keeps values that the schema refuses. */
 export function convertUnchecked(schema: z.core.$ZodType, value: unknown, side: "wire" | "domain"): unknown {
   const convertPart = (part: z.core.$ZodType) => (item: unknown) => convertUnchecked(part, item, side);
   if (schema instanceof z.ZodMiniOptional || schema instanceof z.ZodMiniNullable)

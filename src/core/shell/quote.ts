@@ -23,8 +23,8 @@ export function shellOf({ SHELL = "", OS }: Readonly<Record<string, string | und
 }
 
 /**
- * sh, dash, bash, zsh and fish read the word in the same way (decision 57). PowerShell does too, unless the text
- * contains quotes together with a backslash or `$`; even then none of it is executed. The text must not contain a NUL.
+ * sh, dash, bash, zsh and fish read the word alike (decision 57). PowerShell may misread quotes together with a
+ * backslash or `$`, but executes none of the text. The text must not contain a NUL.
  */
 export function quote(text: string, shell: Shell = "sh"): string {
   if (BARE_WORD.test(text)) return text;
@@ -34,7 +34,7 @@ export function quote(text: string, shell: Shell = "sh"): string {
   return (text.match(PIECES) ?? []).map(quotePiece).join("");
 }
 
-/** cmd.exe also reads double quotes, and a hint for PowerShell may end up there. */
+/** Prefers double quotes, because a hint for PowerShell may be pasted into cmd.exe. */
 function quoteForPowerShell(text: string): string {
   if (!ACTIVE_IN_DOUBLE_QUOTES.test(text.replaceAll("\\", ""))) return `"${text}"`;
   return `'${text.replaceAll(new RegExp(`[${SINGLE_QUOTES}]`, "g"), "$&$&")}'`;
@@ -46,9 +46,8 @@ function quotePiece(piece: string): string {
 }
 
 /**
- * A text with control, bidi or invisible characters is written as `"$(printf '…')"`. Undefined if no shell
- * can reproduce the text: if it contains a NUL or half a surrogate pair, or ends with a line break; for
- * PowerShell, any text that needs printf.
+ * Writes control, bidi and invisible characters as `"$(printf '…')"`. Returns undefined for a text with a NUL, half of
+ * a surrogate pair or a line break at its end, and in PowerShell for any text that needs printf.
  */
 export function quoteToCopy(text: string, shell: Shell = "sh"): string | undefined {
   if (!text.isWellFormed() || text.includes("\0")) return undefined;
@@ -57,7 +56,7 @@ export function quoteToCopy(text: string, shell: Shell = "sh"): string | undefin
   return `"$(printf '${escapeOctal(text, /[\w ./:@=+,-]/)}')"`;
 }
 
-/** An option with its value; `--flag=value` if the value begins with `-`. Undefined as for `quoteToCopy`. */
+/** Writes `--flag=value` if the value begins with `-`. Returns undefined where `quoteToCopy` does. */
 export function optionToCopy(flag: string, value: string, shell: Shell = "sh"): string | undefined {
   if (value.startsWith("-")) return quoteToCopy(`${flag}=${value}`, shell);
   const word = quoteToCopy(value, shell);
@@ -80,7 +79,7 @@ function isVisible(text: string): boolean {
 }
 
 function escapeOctal(text: string, keptPattern: RegExp): string {
-  // A format that begins with `-` would be an option.
+  // printf reads a format that begins with `-` as an option.
   const isPlain = (character: string, index: number): boolean =>
     keptPattern.test(character) &&
     isVisible(character) &&

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** Only the sandbox that took a snapshot can prove that it did (decision 95). */
+/** Proves that a sandbox took a snapshot itself (decision 95). */
 export type SnapshotOrigin = {
   /** Never part of a snapshot. */
   readonly masterKey: Uint8Array;
@@ -10,7 +10,7 @@ export type SnapshotOrigin = {
 
 export const ORIGIN_PROOF_BYTES = 16;
 
-/** An HMAC-SHA256, cut to 128 bits. */
+/** An HMAC-SHA256, truncated to 128 bits. */
 export function originProof(origin: SnapshotOrigin, parts: Iterable<Uint8Array>): Buffer {
   const { add, end } = beginProof(origin);
   for (const part of parts) add(part);

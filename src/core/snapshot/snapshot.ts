@@ -2,12 +2,12 @@ export type SnapshotScope = { readonly storeId: string } | "all";
 
 export type SnapshotFacts = {
   readonly storeId: string | null;
-  /** The time in milliseconds, by the real clock. */
+  /** In milliseconds, by the real clock. */
   readonly takenAt: number;
   readonly format: number;
 };
 
-/** The name becomes a file name: no separators, and no capitals, which some file systems do not distinguish. */
+/** Names become file names, so they have no separators, and no capitals, which some file systems do not distinguish. */
 export const SNAPSHOT_NAME_PATTERN = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 
 export const SNAPSHOT_KEY_BYTES = 32;

@@ -50,7 +50,9 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   };
 }
 
-/** Signed with the secrets of that time; undefined if the audit contradicts the request. */
+/**
+ * Rebuilds a sent request with the secrets of that time. Returns undefined if the result differs from the audit record.
+ */
 export function reconstructDeliveryRequest(
   auditRecord: Pick<DeliveryRequest, "auditedHeaders" | "bodyHash">,
   parts: Pick<DeliveryParts, "eventId" | "body" | "secrets" | "retiredSecrets" | "dialect">,
@@ -67,7 +69,7 @@ export function reconstructDeliveryRequest(
   return isSame ? { ...request, realNow, fault } : undefined;
 }
 
-/** The audited headers, as names and values. Stored text that is not a record is the value of `(not headers)`. */
+/** Stored text that is not a JSON object becomes the value of `(not headers)`. */
 export function readAuditedHeaders(auditedHeaders: string): Readonly<Record<string, string>> {
   const storedHeaders = parseJson(auditedHeaders);
   if (!isRecord(storedHeaders)) return { "(not headers)": auditedHeaders };

@@ -1,6 +1,6 @@
 import { fractionOf } from "../fault/fraction.ts";
 
-/** Counted from the previous attempt, in milliseconds. The first delay is 0. */
+/** Delays from the previous attempt, in milliseconds. The first delay is 0. */
 export type DeliverySchedule = readonly number[];
 
 export const DEFAULT_DELIVERY_SCHEDULE: DeliverySchedule = [
@@ -16,7 +16,7 @@ export const DEFAULT_DELIVERY_SCHEDULE: DeliverySchedule = [
 
 export const MAX_DELIVERY_ATTEMPTS = 20;
 export const MAX_DELAY_MS = 24 * 3_600_000;
-/** Even with jitter, the schedule then ends before its endpoint is disabled. */
+/** Short enough that, even with jitter, the schedule ends before the endpoint is disabled. */
 export const MAX_SCHEDULE_MS = 96 * 3_600_000;
 
 export const DEFAULT_DELIVERIES_IN_FLIGHT = 8;
@@ -53,7 +53,7 @@ export const DELIVERY_STATE_TEXTS = {
   dropped: "by a fault, or because its endpoint was removed",
 } as const satisfies Record<DeliveryState, string>;
 
-/** Causes of deliveries whose acceptance also settles another delivery of the same event to the endpoint. */
+/** An accepted replay also settles another delivery of the same event to the endpoint. */
 export const ATTEMPT_MAKERS = ["replay"] as const;
 
 export type DeliveryAttemptResult =
@@ -83,7 +83,7 @@ type FinishedAttempt = {
   readonly now: number;
 };
 
-/** Of earlier attempts only the number counts, even if the schedule became shorter (decision 13). */
+/** Uses only the number of attempts, so that a changed schedule also applies to earlier deliveries (decision 13). */
 export function decideAfterAttempt(
   result: DeliveryAttemptResult,
   { tries, schedule, jitter, now }: FinishedAttempt,
@@ -100,7 +100,7 @@ export function decideAfterAttempt(
   return { state: "due", nextAt: now + Math.round(waitMs) };
 }
 
-/** From 0 to below 1; depends only on the delivery and its number of attempts (decision 93). */
+/** Returns a number in [0, 1) that depends only on the delivery and its number of attempts (decision 93). */
 export function jitterOf(deliveryId: string, attemptCount: number): number {
   return fractionOf(`${deliveryId} ${attemptCount}`);
 }

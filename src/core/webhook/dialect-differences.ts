@@ -1,9 +1,9 @@
 import type { Dialect } from "../shape/dialect.ts";
 import { DEFAULT_HEADER_NAMES, HEADER_KINDS, headerNamesIn } from "./signature.ts";
 
-/** Stands for the name of something that the service does not send. */
+/** Shown for a field or a header that the service does not send. */
 const NO_NAME = "–";
-// Steps of drills store texts of differences, so these separators never change.
+// Stored steps of drills contain these separators, so they must not change.
 const ARROW = " → ";
 const SEPARATOR = ", ";
 

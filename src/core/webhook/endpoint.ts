@@ -8,7 +8,7 @@ import type { EndpointEntry } from "./shapes.ts";
 
 export type EndpointState = Endpoint["state"];
 
-/** Times are milliseconds by the store's clock. */
+/** Times are in milliseconds by the store's clock. */
 export type Endpoint = Omit<EndpointEntry, "pausedBy" | "cause" | "hold"> & {
   readonly storeId: string;
   /** The name of a reason in core/refusals/parts.ts, or a text of an older version. */
@@ -19,7 +19,7 @@ export type EffectiveEndpoint = EndpointEntry & Pick<Endpoint, "storeId">;
 
 export const LISTENER_DISCONNECTED = "listener_disconnected" satisfies PartName;
 
-/** No network resolves the name (RFC 2606). */
+/** RFC 2606 reserves `.invalid`, so the name never resolves. */
 export function pullListenerUrl(name: string): string {
   return `http://${name}.listener.invalid/`;
 }

@@ -27,14 +27,14 @@ export function targetFor(
   return url === undefined ? "no_target" : { url };
 }
 
-/** `type=URL`; the caller checks the URL. Refuses a pattern that no event type matches. */
+/** Parses `pattern=URL`. Refuses an unknown pattern; the caller checks the URL. */
 export function parseRoute(text: string): Outcome<ForwardRoute> {
   const [, pattern = "", url = ""] = /^([^=]*)=(.+)$/.exec(text) ?? [];
   if (url === "") return refuseFact("route_form", { received: printableLiteral(text) });
   return mapValue(parseEventTypes([pattern]), () => ({ pattern, url }));
 }
 
-/** Also refuses a header that the user must not set. The value is never shown. */
+/** Refuses headers that HTTP or the service sets itself. Refusals do not show the value, which may be a secret. */
 export function parseAddedHeader(text: string): Outcome<AddedHeader> {
   const [, name, value = ""] = HEADER_PATTERN.exec(text) ?? [];
   if (name === undefined) return refuseFact("header_form", {});

@@ -16,7 +16,7 @@ export const HEADER_NAME_PATTERN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
 export const HTTP_HEADERS =
   /^(?:content-[^ ]*|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer|proxy-[^ ]*)$/i;
 
-/** `event-id=…,timestamp=…,signature=…`, in any order, as a dialect; missing headers keep their default names. */
+/** Parses `event-id=…,timestamp=…,signature=…` in any order. Headers that are not listed keep their default names. */
 export function parseHeaderNames(text: string): Outcome<Pick<Dialect, "headers">> {
   const headers: { -readonly [Name in keyof HeaderNamesInDialect]: string } = {};
   for (const part of text.split(",")) {

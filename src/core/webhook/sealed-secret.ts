@@ -23,7 +23,7 @@ export function formatSigningSecret(random: Uint8Array): string {
   return SECRET_PREFIX + Buffer.from(random).toString("base64url");
 }
 
-/** The form is long enough to exclude invented secrets (decision 16). */
+/** Requires at least 32 characters after the prefix, to exclude made-up secrets (decision 16). */
 export function isSigningSecret(text: string): boolean {
   return SIGNING_SECRET_PATTERN.test(text);
 }

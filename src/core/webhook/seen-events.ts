@@ -1,7 +1,7 @@
 /** `instance` is null if unknown, or for a service (decision 96). */
 export type SeenEvent = { readonly eventId: string; readonly instance: string | null };
 
-/** No event is forwarded twice (decision 51). The same id from another instance is a different event. */
+/** Prevents forwarding an event twice (decision 51). The same id from another instance is a different event. */
 export type SeenEvents = {
   readonly has: (event: SeenEvent) => boolean;
   readonly add: (event: SeenEvent, now: number) => void;

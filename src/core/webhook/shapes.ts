@@ -7,10 +7,9 @@ import { moment, wholeNumber, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
 import { ATTEMPT_MAKERS, DELIVERY_ERRORS, DELIVERY_STATES } from "./delivery.ts";
 
-/** Why an endpoint is paused or disabled: a name, and the drill that holds its events. */
+/** `fact` names why an endpoint is paused or disabled. `value` is the drill that holds its events, otherwise empty. */
 const endpointCause = z.object({ fact: z.string(), value: z.string() });
 
-/** An address to which events of a store are delivered. */
 export const endpoint = z.object({
   id: z.uuid(),
   /** `listener`: `checkout listen`, connected only while it runs. */
@@ -18,14 +17,14 @@ export const endpoint = z.object({
   url: z.string(),
   /** Patterns of event types: `order.succeeded`, `order.*`, `*`. */
   eventTypes: z.array(z.string()),
-  /** Whether the endpoint gets one delivery at a time; default: several, in order for each checkout (decision 93). */
+  /** Sends one delivery at a time, instead of several in order for each checkout (decision 93). */
   inOrder: z.boolean(),
   /** The CA certificates in PEM that are trusted for its https; null for the sandbox's CAs. */
   ca: z.nullable(z.string()),
   /** `disabled`: after failing for too long, after a 410, or by a user. `paused`: its events wait (`pausedBy`). */
   state: z.enum(["enabled", "paused", "disabled"]),
   reason: z.nullable(z.string()),
-  /** The reason as a code; null if `reason` is a custom text, or if there is none. */
+  /** The reason as a code; null if `reason` is null or a text of an older version. */
   cause: z.nullable(endpointCause),
   /** Why nothing is delivered to the endpoint, with `reason` as its text; missing if deliveries are sent. */
   hold: z.optional(hold),
@@ -45,7 +44,7 @@ export const eventEntry = z.object({
   checkoutId: z.nullable(z.uuid()),
   sequence: wholeNumber(1),
   createdAt: moment,
-  /** The exact body of every delivery, before a dialect changes it. */
+  /** The exact body, before a dialect or a fault changes it. */
   body: z.string(),
 });
 export type EventEntry = DomainOf<typeof eventEntry>;
@@ -61,7 +60,7 @@ export const deliveryAttempt = z.object({
   address: z.nullable(z.string()),
   /** The status of the endpoint's answer; null if there was no answer. */
   status: z.nullable(z.int()),
-  /** Why there was no answer. */
+  /** Why there was no answer; null if there was one, or while the attempt is running. */
   error: z.nullable(z.enum(DELIVERY_ERRORS)),
   fault: z.nullable(z.enum(DELIVERY_ACTIONS)),
   headers: z.record(z.string(), z.string()),
@@ -69,7 +68,10 @@ export const deliveryAttempt = z.object({
   /** The beginning of the body of the endpoint's answer. */
   answer: z.nullable(z.string()),
   nextAt: z.nullable(moment),
-  /** `replay`: a replay of the event made this attempt, which was accepted and so settled the delivery; else null. */
+  /**
+   * `replay`: the attempt belongs to a replay of the event, whose acceptance also settled this delivery; otherwise
+   * null.
+   */
   by: z.nullable(z.enum(ATTEMPT_MAKERS)),
   facts: z.nullable(attemptFacts()),
 });

@@ -34,7 +34,7 @@ export function headerNamesIn({ headers = {} }: Dialect = {}): HeaderNames {
   return { eventId, timestamp, signature };
 }
 
-/** Throws a TypeError without all of the header names. */
+/** Throws a TypeError if a header name is missing. */
 export function withHeaderNames(dialect: Dialect | undefined, names: HeaderNames): Dialect {
   if (!HEADER_KINDS.every((kind) => typeof names?.[kind] === "string"))
     throw new TypeError(`headerNames must name all of ${HEADER_KINDS.join(", ")}`);
@@ -57,10 +57,10 @@ export function headersIn(
   return Object.fromEntries(writtenHeaders);
 }
 
-/** The tolerance applies before and after now (decision 12). */
+/** Applies to past and future timestamps (decision 12). */
 export const DEFAULT_TOLERANCE_SECONDS = 300;
 
-/** The maximum in one header, and of active secrets during a rotation (decision 12). */
+/** The maximum per header, and of active secrets during a rotation (decision 12). */
 export const MAX_SIGNATURES = 3;
 
 export const TIMESTAMP_PATTERN = /^[1-9][0-9]{9}$/;
@@ -93,9 +93,8 @@ export function signHeaders(
 }
 
 /**
- * `now` is milliseconds since the epoch. Refuses in this order: secrets, body, timestamp header, signature
- * header, signature, age. Age comes last, because the age of an unsigned timestamp proves nothing. Throws a
- * TypeError for mistakes in the call: an invalid tolerance, time, header name or kind of headers.
+ * Checks secrets, body, headers, signature and age, in this order, because the age of an unsigned timestamp proves
+ * nothing. Throws a TypeError for an invalid tolerance, time or kind of headers.
  */
 export function verifySignature(options: VerifyInput): SignatureVerdict {
   const { headers, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = options;
@@ -128,7 +127,7 @@ export function headerValues(headers: WebhookHeaders, name: string): readonly st
   return lines.filter(isNamed).flatMap(([, value]) => value ?? []);
 }
 
-/** Undefined for a parsed body, whose original bytes are lost. */
+/** Returns undefined for a parsed body, because its original bytes are lost. */
 export function bytesOf(rawBody: unknown): Uint8Array | undefined {
   if (typeof rawBody === "string") return Buffer.from(rawBody);
   // Not instanceof: test runners use several realms, each with its own Uint8Array.
@@ -138,7 +137,7 @@ export function bytesOf(rawBody: unknown): Uint8Array | undefined {
   return tag === "[object ArrayBuffer]" ? new Uint8Array(rawBody as ArrayBuffer) : undefined;
 }
 
-/** Undefined if the text can be a signing secret. The message never contains the text. */
+/** Returns undefined if the text can be a signing secret. The message never contains the text. */
 export function checkSecret(secret: unknown): Rejection<"secret_missing" | "secret_malformed"> | undefined {
   if (typeof secret !== "string" || secret === "") return NO_SECRET_REJECTION;
   if (secret.startsWith(API_KEY_PREFIX))
@@ -229,7 +228,7 @@ function oneHeader<const Kind extends "timestamp" | "signature">(
 
 /** Compares every received digest with the digest under every secret, without an early exit, each in constant time. */
 function isSigned(secrets: readonly string[], digests: readonly string[], content: SignedContent): boolean {
-  // The digests are known to be 64 digits, so their text is compared: decoding hex would accept garbage.
+  // Compares text of 64 digits, because decoding hex accepts invalid digits.
   const results = secrets.flatMap((secret) => {
     const expectedBytes = Buffer.from(signatureOf(secret, content));
     return digests.map((digest) => timingSafeEqual(expectedBytes, Buffer.from(digest)));
@@ -250,7 +249,7 @@ function linesOf(headers: unknown, name: string): readonly HeaderLine[] | undefi
     const value: unknown = headers.get(name);
     return typeof value === "string" ? [[name, value]] : [];
   }
-  // Node or a framework has made this object, so its values are not checked.
+  // Not checked, because Node or a framework made this object.
   return Object.entries(headers as Readonly<Record<string, HeaderLine[1]>>);
 }
 

@@ -32,12 +32,15 @@ export type DeliveryTarget = {
   readonly url: string;
   readonly port: number;
   readonly host: string;
-  /** In the order of attempts; null for an allowed name. With `public`, the host's name. */
+  /**
+   * In connection order; null for an allowed name, which is resolved at each attempt. With `public`, only the host's
+   * name.
+   */
   readonly addresses: readonly string[] | null;
 };
 
 /**
- * Parses a URL in its canonical form, because a URL parser turns `0x7f.1` into another address. Refuses with
+ * Accepts only the canonical spelling, because a URL parser reads `0x7f.1` as 127.0.0.1. Refuses others with
  * `invalid_parameter`.
  */
 export function parseTarget(text: string, policy: TargetPolicy): Outcome<DeliveryTarget> {
@@ -108,7 +111,6 @@ function refusePortZero(): Outcome<never> {
   return refuseFact("target_port_zero", {});
 }
 
-/** An endpoint with its own CA must use https, and no service that sends to the public network accepts a CA. */
 export function checkCa(url: string, ca: string | null | undefined, policy: TargetPolicy): Outcome<void> {
   if (ca === null || ca === undefined) return accept(undefined);
   if (policy.reach === "public") return refuseFact("ca_when_public", {});
@@ -129,7 +131,7 @@ export function parseTargetHost(text: string): Outcome<string> {
   return refuseFact("host_spelling", { host: printableLiteral(text), meant: hostname });
 }
 
-/** Resolved for each attempt, so that DNS cannot change in between. */
+/** `addresses` are resolved for each attempt, and only they are used, so that DNS cannot change after the check. */
 export function filterAddresses(
   target: DeliveryTarget,
   addresses: readonly string[],
@@ -157,7 +159,7 @@ export async function resolveTargetHost(
   return filterAddresses(target, await resolve(host), { allowedHosts: [host], ownPort });
 }
 
-/** Whether all programs read an address in the same way: `010.0.0.1` is a different address for some. */
+/** False for an address that programs read differently, such as `010.0.0.1`. */
 function isPlainAddress(address: string): boolean {
   const dottedAddress = /^::ffff:([\d.]+)$/i.exec(address)?.[1] ?? address;
   // ipaddr.js reads every IPv6 address with a dotted end as IPv4-mapped, including `::10.0.0.1`.

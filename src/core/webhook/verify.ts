@@ -33,11 +33,11 @@ export function verifyWebhook(options: VerifyInput): WebhookVerdict {
   return { ok: true, eventId: event.event_id, timestamp: verdict.timestamp, event };
 }
 
-/** The fields are in the order in which the service writes them (decision 11). */
+/** In the order in which the service writes the fields (decision 11). */
 export const EVENT_FIELDS = Object.keys({ ...CHECKS.envelope, ...CHECKS.change });
 export const FIELDS_OF_CHECKOUT = Object.keys(CHECKS.checkout);
 
-/** Undefined if all fields are valid. Additional fields are accepted. */
+/** Returns undefined if all fields are valid. Accepts additional fields. */
 function findInvalidField(body: unknown, dialect: Dialect | undefined): string | undefined {
   if (!isRecord(body)) return "its object";
   const isNeeded = (field: string): boolean => field === "event_id" || hasField(dialect, field);

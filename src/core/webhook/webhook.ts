@@ -3,7 +3,7 @@ import { STATUSES } from "../checkout/checkout.ts";
 import type { CheckoutWire } from "../checkout/wire-shapes.ts";
 import { isRecord } from "../json.ts";
 
-/** Names of a delivery's headers (decision 12). They are configurable, because the interface does not name them. */
+/** Names of a delivery's headers. They are configurable, because the interface does not fix them (decision 12). */
 export type HeaderNames = {
   readonly eventId: string;
   readonly timestamp: string;
@@ -33,11 +33,11 @@ export type VerifyOptions = {
   readonly secrets: string | readonly string[];
   /** Maximum difference between timestamp and now, in seconds; 0 means the same second. Default: 300. */
   readonly toleranceSeconds?: number;
-  /** Header names, if the service uses other names. */
+  /** Header names, if the service does not use `Checkout-Event-Id`, `Checkout-Timestamp` and `Checkout-Signature`. */
   readonly headerNames?: HeaderNames;
 };
 
-/** Why a signature is refused. The list is closed. */
+/** Why a signature is refused. */
 export type SignatureCode =
   | "secret_missing"
   | "secret_malformed"

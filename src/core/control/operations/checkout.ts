@@ -33,7 +33,7 @@ export const checkoutOperations = {
     summary: "Acts as the payer of an order or a session",
     description:
       "Starts (`pending`), declines or ends the payment of a checkout as its payer would, and returns the new status with every change that followed; `late` is a success after the end. Refuses an outcome that the status does not allow, and a checkout that the store does not have.",
-    /** `leaseId`: the lease of the acting drill, whose uses of assumptions are not recorded. */
+    /** `leaseId`: the lease of the drill that pays; assumptions used by a drill are not recorded. */
     request: () => z.strictObject({ outcome: z.enum(SIMULATED_OUTCOMES), leaseId: z.optional(z.uuid()) }),
     answer: () =>
       z.object({ id: z.uuid(), status: checkoutStatus, late: z.boolean(), moves: z.array(statusChange) }),
@@ -51,7 +51,7 @@ export const checkoutOperations = {
         object: z.optional(checkoutObject),
         paymentMethod: z.optional(paymentMethod),
         orderId: z.optional(nonEmptyText(MAX_TEXT_LENGTH)),
-        /** The last id of the previous page: `next_before` of its answer. */
+        /** `next_before` of the previous page. */
         before: z.optional(z.uuid()),
         limit: z.optional(wholeNumberInQuery(1, MAX_PAGE_LENGTH)),
       }),
@@ -135,7 +135,7 @@ export const checkoutOperations = {
       "Adds or removes a return origin of the store, and returns the whole list. Refuses an origin that a browser would write differently, the removal of an origin that is not registered, and more origins than a store may have.",
     request: () =>
       z.discriminatedUnion("action", [
-        /** Without a path, an origin keeps its current path, or gets `/`. */
+        /** Without `path`, a known origin keeps its path, and a new one gets `/`. */
         z.strictObject({ action: z.literal("add"), origin: originInput, path: z.optional(pathInput) }),
         z.strictObject({ action: z.literal("remove"), origin: originInput }),
       ]),

@@ -5,7 +5,7 @@ import { sandboxOperation, storeOperation } from "../operation.ts";
 import { VALIDITY_MS } from "../rights.ts";
 
 export const storeRights = {
-  /** `viewer`: read-only, without secrets. Default: `store`, all operations with the least role `viewer` or `store`. */
+  /** `viewer` is read-only and sees no secrets. Default: `store`. */
   role: z.optional(z.enum(STORE_ROLES)),
   /** Default: 7 days. */
   validMs: z.optional(wholeNumber(VALIDITY_MS.least, VALIDITY_MS.most)),

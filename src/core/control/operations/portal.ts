@@ -14,7 +14,7 @@ export const portalOperations = {
       z.strictObject({
         /** A path of the portal, with or without the portal's key. Refused if it contains an unknown UUID. */
         to: z.optional(textUpTo(2048)),
-        /** The only store that the link opens. Default: it opens all stores, as their owner. */
+        /** Limits the link to one store. Default: the link opens all stores, as owner. */
         storeId: z.optional(z.uuid()),
         ...storeRights,
       }),

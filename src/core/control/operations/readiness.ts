@@ -30,7 +30,6 @@ const storeSummary = () =>
     dialect: z.optional(dialectSchema()),
   });
 
-/** The administrator's operations need the admin token (decision 49). */
 export const readinessOperations = {
   assumptions: storeOperation("viewer", {
     route: ["GET", "/assumptions"],

@@ -36,7 +36,7 @@ export const requestOperations = {
         method: z.optional(z.string()),
         path: z.optional(z.string()),
         orderId: z.optional(z.string()),
-        /** `merchant`: without requests that a drill sent itself. */
+        /** `merchant` excludes requests that a drill sent. */
         by: z.optional(z.literal("merchant")),
         after: z.optional(wholeNumberInQuery(0)),
         /** By the store's clock. */

@@ -38,7 +38,7 @@ export const webhookOperations = {
       z.strictObject({
         url: receiverUrl,
         eventTypes: z.optional(eventTypes),
-        /** One delivery at a time; default: several, in order for each checkout. */
+        /** Sends one delivery at a time. Default: several at a time, in order for each checkout. */
         inOrder: z.optional(z.boolean()),
         /** The CA certificates in PEM to trust for https; default: the sandbox's CAs. */
         ca: z.optional(certificates),
@@ -110,7 +110,7 @@ export const webhookOperations = {
         /** The address to which the listener forwards events, for drills of that receiver; default: none. */
         forwardTo: z.optional(z.string()),
         eventTypes: z.optional(eventTypes),
-        /** The events to redeliver first: all after an event, or from a moment on. */
+        /** Redelivers older events first: all after an event, or all since a moment. */
         since: z.optional(
           z.union([z.strictObject({ eventId: z.uuid() }), z.strictObject({ at: momentInRequest })]),
         ),
@@ -164,7 +164,7 @@ export const webhookOperations = {
       z.strictObject({
         since: z.optional(wholeNumberInQuery(0)),
         from: z.optional(momentInRequest),
-        /** Without `since`: the id of the first event of the previous page, `next_before` of its answer. */
+        /** `next_before` of the previous page. Refused with `since` or `wait_ms`. */
         before: z.optional(z.uuid()),
         type: z.optional(
           z.string().check(
@@ -239,7 +239,7 @@ export const webhookOperations = {
         checkoutId: z.optional(z.uuid()),
         orderId: z.optional(z.string()),
         state: z.optional(z.enum(DELIVERY_STATES)),
-        /** The last id of the previous page: `next_before` of its answer. */
+        /** `next_before` of the previous page. */
         before: z.optional(z.uuid()),
         limit: z.optional(wholeNumberInQuery(1, MAX_PAGE_LENGTH)),
         waitMs: z.optional(wholeNumberInQuery(0, MAX_EVENT_WAIT_MS)),

@@ -26,7 +26,7 @@ export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[
   const receivedVariant = { findings: [], value: rawBody };
   if (rawBody.length > MAX_VARIED_BYTES) return [receivedVariant];
   const bytes = Buffer.from(rawBody);
-  // In latin1, every change of the text is the same change of the bytes.
+  // latin1 maps each byte to one character, so a change of the text is the same change of the bytes.
   const latin1 = bytes.toString("latin1");
   const utf8 = bytes.toString("utf8");
   const changedVariants = variantsOf([
@@ -53,7 +53,9 @@ export function variantsOf<Value>(rows: readonly VariantRow<Value>[]): Variant<V
   );
 }
 
-/** JSON as the service writes it: no white space, original order of keys; undefined if the text is not JSON. */
+/**
+ * Formats JSON as the service does, without white space. Returns undefined if the text is not JSON, or nested too deep.
+ */
 export function compactJson(text: string): string | undefined {
   const value = shallowJson(text);
   return value === undefined ? undefined : JSON.stringify(value);
@@ -78,7 +80,7 @@ function whiteSpaceRows(latin1: string): VariantRow<Body>[] {
   return rows.map(([code, detail, text]) => [code, detail, Buffer.from(text, "latin1")]);
 }
 
-/** Removes spaces, tabs and line breaks at the end, for which a regular expression would take quadratic time. */
+/** A regular expression would take quadratic time. */
 function trimEnd(latin1: string): string {
   let end = latin1.length;
   while (end > 0 && WHITE_SPACE.includes(latin1.charAt(end - 1))) end -= 1;
@@ -177,7 +179,9 @@ function shallowJson(text: string): unknown {
   return maxDepth > MAX_DEPTH ? undefined : parseJson(text);
 }
 
-/** `{"a": 1, "b": [2, 3]}`: JSON strings hold no line breaks, so all line breaks are layout. */
+/**
+ * Formats as Python does: `{"a": 1, "b": [2, 3]}`. JSON strings contain no line breaks, so every line break is layout.
+ */
 function pythonLayout(value: unknown): string {
   return JSON.stringify(value, null, 1).replaceAll(/,\n */g, ", ").replaceAll(/\n */g, "");
 }
@@ -221,7 +225,7 @@ function escapeSlashes(text: string): string {
   return text.replaceAll("/", "\\/");
 }
 
-/** One byte for each character; undefined if the encoding lacks a character. */
+/** Returns undefined if the encoding lacks a character. */
 function toBytes(text: string, byteOf: (character: string) => number | undefined): Uint8Array | undefined {
   const bytes = Array.from(text, byteOf);
   return bytes.every((byte) => byte !== undefined && byte <= 0xff)

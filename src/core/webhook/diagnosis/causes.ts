@@ -5,7 +5,7 @@ const RAW_BYTES_ADVICE =
 const TWO_SIDES_ADVICE =
   "Correct the side that deviates: the receiver's framework, or the program that signed the body.";
 
-/** The detail, in braces, never contains a secret or a digest (decision 46). */
+/** The placeholders are filled with a finding's detail, which never contains a secret or a digest (decision 46). */
 export const DIAGNOSIS_CAUSES = {
   secret_missing:
     "No signing secret reached the verification. Check the setting that contains it: a variable that is not set reads as empty.",

@@ -2,7 +2,7 @@ import { parseJson } from "../../json.ts";
 
 export type Claims = ReturnType<typeof claimsIn>;
 
-/** Before the webhook is verified, its claims are for display only. */
+/** For display only, because the webhook may not be verified yet. */
 export function claimsIn(body: unknown) {
   const object = fieldOf(body, "data");
   return {

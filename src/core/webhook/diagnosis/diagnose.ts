@@ -36,7 +36,7 @@ const BYTES_PER_TRIAL = 512;
 const TRIAL_COST_BYTES = 8 * 1024;
 const VARIANTS_PER_BODY = 64;
 const MAX_CAUSES = 2;
-/** Far enough for three retries. */
+/** Long enough for the first three retries of the default schedule. */
 const MAX_SEARCH_SECONDS = 3600;
 const PARSED_BODY_SUMMARY = "The verified body is neither bytes nor text, but a parsed value.";
 
@@ -104,7 +104,7 @@ function provenDiagnoses(findings: readonly CauseFinding[]): Diagnosis[] {
 }
 
 type Trial = {
-  /** Called only for a correct hypothesis: thousands are wrong. */
+  /** Called only for the trial that matches, because there are thousands. */
   readonly findings: () => readonly CauseFinding[];
   readonly key: string | Uint8Array;
   readonly parts: readonly (string | Uint8Array)[];

@@ -8,7 +8,7 @@ const MAX_SHOWN_CHARACTERS = 24;
 const UUID_PATTERN = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const MAX_IDS = 4;
 
-/** At most `MAX_IDS`; an event's first id is its event_id. */
+/** Returns at most `MAX_IDS` ids. The first id in an event is its event_id. */
 export function idsIn(rawBody: Uint8Array): readonly string[] {
   const bodies = [rawBody, ...bodyForms(rawBody).flatMap(({ innerBody }) => innerBody ?? [])];
   const texts = bodies.map((body) => Buffer.from(body).toString("utf8"));

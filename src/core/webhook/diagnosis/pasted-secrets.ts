@@ -48,7 +48,7 @@ function decodeText(text: string): string {
 const MIN_PART_LENGTH = 12;
 const MAX_TYPOS = 3;
 
-/** `label` names the known secret; undefined if both are equal or not similar. */
+/** `label` names the known secret. Returns undefined if the secrets are equal or not similar. */
 export function compareSecret(givenSecret: string, secret: string, label: string): CauseFinding | undefined {
   const text = bareText(removeInvisible(givenSecret));
   if (text === secret || text.length < MIN_PART_LENGTH) return undefined;

@@ -5,7 +5,7 @@ import { compareSecret, pastedForms } from "./pasted-secrets.ts";
 import { MAX_SIGNATURES, SIGNATURES_PATTERN } from "../signature.ts";
 
 export type KnownSecret = {
-  /** A label for display: `the secret of endpoint https://…`, never the secret itself. */
+  /** For display, such as `the secret of endpoint https://…`; never the secret itself. */
   readonly label: string;
   readonly secret: string;
   readonly isRetired: boolean;
@@ -23,7 +23,7 @@ export type SignedPartsOf = (body: Uint8Array) => readonly (string | Uint8Array)
 const SECRET_PREFIX = "whsec_";
 const MAX_HEADER_LENGTH = 2048;
 const MAX_CANDIDATES = 8;
-/** A shorter correct prefix could be guessed, and a diagnosis would help a forger. */
+/** A forger could guess a shorter prefix, and the diagnosis would confirm the guess. */
 const MIN_PROVABLE_DIGITS = 32;
 const ALGORITHMS_BY_LENGTH = new Map<number, DigestVariant["algorithm"]>([
   [40, "sha1"],
@@ -117,7 +117,7 @@ export function parseSignatureHeader(
   };
 }
 
-/** A program may pass a secret to HMAC in these forms; the unchanged secret comes first. */
+/** Forms in which programs pass a secret to HMAC, mostly by mistake. The unchanged secret comes first. */
 function spellingsOf(secret: string): readonly Variant<string | Uint8Array>[] {
   const text = secret.trim();
   const isPrefixed = text.startsWith(SECRET_PREFIX);
