@@ -155,7 +155,7 @@ export type Machine = {
 };
 
 export type ReadOptions = {
-  /** Allowed only for paths that the user named, because others could place a link. Default: false. */
+  /** Allowed only for paths that the user named. Default: false. */
   readonly followsLinks?: boolean;
   /** Default: 16 MiB. */
   readonly maxBytes?: number;

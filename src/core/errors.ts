@@ -5,7 +5,10 @@ type ErrorRow = {
   readonly meaning: string;
   readonly decision?: number;
   readonly next?: string;
-  /** The refusal proves that the key is unused, because the service looks up the key before this check (decision 3). */
+  /**
+   * Set if the refusal proves that the key is unused, because the service looks up the key before this check (decision
+   * 3).
+   */
   readonly provesKeyUnused?: true;
 };
 

@@ -105,7 +105,7 @@ function formatOf(currency: string, locale: string): Intl.NumberFormat {
   return format;
 }
 
-/** Splits the price where a line may break: after a separator, never within a group of digits. */
+/** Splits the price where a line may break: after separators and spaces, never within a group of digits. */
 export function pricePieces(amountMinor: number, currency: string, locale: string): readonly string[] {
   const decimals = currencyDecimals(currency) ?? 0;
   const digits = String(amountMinor).padStart(decimals + 1, "0");

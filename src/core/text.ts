@@ -11,7 +11,7 @@ export function removeUnicodeRanges(pattern: string): string {
 
 export const PRINTABLE_PATTERN = removeUnicodeRanges(`^[^${UNPRINTABLE_RANGES}]*$`);
 const ANY_SECRET = /((?:svc(?:_|%5f)(?:test|live|control|admin|store)|whsec)(?:_|%5f))[\w%-]+/gi;
-/** Without the prefix. A shorter text is a name, such as svc_test_mode. */
+/** Length after the prefix. A shorter text is a name, such as svc_test_mode. */
 const MIN_SECRET_LENGTH = 16;
 const WHOLE_SECRET = new RegExp(`${ANY_SECRET.source.slice(0, -1)}{${MIN_SECRET_LENGTH},}`, "i");
 export const SECRET_PATTERN = WHOLE_SECRET.source.replaceAll(/\\.|[a-z]/g, (part) =>
@@ -139,7 +139,7 @@ export function camelCase(name: string): string {
   return name.replaceAll(/_[a-z]/g, ([, letter = ""]) => letter.toUpperCase());
 }
 
-/** Commands accept the end of an id instead of the whole id. Ids of the same minute begin alike. */
+/** Takes the end, because ids of the same minute begin alike. Commands accept it instead of the whole id. */
 export function shortId(id: string): string {
   return id.slice(-8);
 }

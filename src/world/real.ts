@@ -75,7 +75,6 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
       run();
     }, milliseconds);
     timers.add(timer);
-    // A sandbox's later work, such as an expiry, does not keep the program running; a write in progress does.
     if (milliseconds >= LATER_WORK_MS) timer.unref();
   };
   const signalUntilEnd = (signal?: AbortSignal): AbortSignal =>
@@ -114,7 +113,9 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
   return { world, end };
 }
 
-/** A timer with at least this delay does not keep the program running: no call waits that long. */
+/**
+ * Timers with at least this delay, such as expiries, do not keep the program running, because no call waits that long.
+ */
 const LATER_WORK_MS = 1000;
 
 function createLocks(addon: () => string | undefined) {

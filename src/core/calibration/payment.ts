@@ -82,7 +82,7 @@ function dataOf(event: Readonly<Record<string, unknown>>): Readonly<Record<strin
 function judgeStates({ deliveries, retrieval }: PaymentEvidence): PaymentVerdict {
   if (retrieval === undefined) return unobservedVerdict("the order could not be retrieved after its payment");
   const status = dataOf(retrieval.body)["status"];
-  // A calibration takes less than half an hour, so an expired order was payable for less than an hour.
+  // A calibration takes less than half an hour, so an order that has expired was not payable for an hour.
   if (status === "expired") return verdictOf(false, "payable for an hour", retrieval);
   if (status !== PAID_STATUS && STATUSES.some((candidate) => candidate === status))
     return unobservedVerdict(`the order was not paid; it is ${String(status)}`);

@@ -65,7 +65,7 @@ const amountBody = (orderId: string, extraFields: Readonly<Record<string, unknow
     ...extraFields,
   });
 export const probeOrderId = (run: string): string => `calibrate-${run}`;
-/** Must not contain the first order's order_id: the receiver finds that order's events by this text. */
+/** Must not contain the order_id of the first order, by which the receiver finds that order's events. */
 const sessionOrderIdOf = (run: string): string => `calibrate-session-${run}`;
 const keyOf = (run: string, number: number): string => `calibrate-${run}-${number}`;
 const REFUSED_ORDER_ID = "calibrate-refused";

@@ -11,10 +11,10 @@ export type JournalEntry = Omit<LogicalCreate, "attempt"> & {
   readonly body: string;
   /** `pending`: there is no final answer yet, so the checkout may exist. */
   readonly state: "pending" | "created" | "refused";
-  /** An earlier run got no final answer, so a later refusal does not prove that no checkout exists. */
+  /** True if an earlier run got no final answer: then a later refusal does not prove that no checkout exists. */
   readonly inDoubt: boolean;
   readonly checkoutId: string | null;
-  /** The error code of a refusal, or `unreachable`. */
+  /** The error code of a refusal, or why no answer arrived, such as `unreachable`. */
   readonly code: string | null;
   readonly firstSentAt: number;
   readonly updatedAt: number;

@@ -11,7 +11,7 @@ export function visibleValues<Shown>(
   return Object.values(fields).flatMap((field) => (field === HIDDEN_FIELD ? [] : [field]));
 }
 
-/** Answers and events contain the same bytes. */
+/** Answers and events contain this text byte for byte. */
 export function checkoutJson(checkout: Checkout, checkoutOrigin: string): string {
   return JSON.stringify({
     id: checkout.id,

@@ -8,7 +8,7 @@ export type FieldFault = {
   /** Begins with the path, unless the path is empty. */
   readonly message: string;
   readonly why?: string;
-  /** The schema has no such field, so the fault is in the field's name, not in its value. */
+  /** Set if the schema has no such field: then the fault is in the field's name, not in its value. */
   readonly isUnknown?: true;
 };
 

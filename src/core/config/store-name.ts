@@ -37,7 +37,7 @@ const NAME_RULES: readonly (readonly [pattern: string, rule: Words])[] = [
       "不得以空格开头或结尾，也不得有连续空格",
     ],
   ],
-  // Where a command expects a store, these words have a meaning of their own.
+  // `--store` gives these words a special meaning.
   [
     "^(?:[dD][eE][fF][aA][uU][lL][tT]|[nN][eE][wW])$",
     ["be neither default nor new, in lower or upper case", "不得为 default 或 new（不区分大小写）"],

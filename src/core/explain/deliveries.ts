@@ -154,7 +154,7 @@ function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext)
   const delayMs = attempt.startedAt - eventAt;
   if (fault === undefined && delayMs < MIN_DELAY_MS) return "";
   const holdText = fault === undefined ? "" : say(EXPLAIN_SENTENCES.heldBy(fault));
-  // A replay or a duplicate naturally arrives later than its event.
+  // Replays and duplicates are sent later on purpose.
   const afterText =
     delivery.cause === "event" ? say(EXPLAIN_SENTENCES.afterEvent(spanText(delayMs, say))) : "";
   return joinTexts([holdText, say(EXPLAIN_SENTENCES.arrived(toIso(attempt.startedAt))), afterText], say);

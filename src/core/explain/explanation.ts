@@ -12,7 +12,7 @@ const difference = z.object({
 export type RequestDifference = DomainOf<typeof difference>;
 
 export const storyAttempt = z.object({
-  /** The time by the store's clock. */
+  /** By the store's clock. */
   at: moment,
   status: z.nullable(z.int()),
   error: z.nullable(z.enum(DELIVERY_ERRORS)),
@@ -21,7 +21,7 @@ export const storyAttempt = z.object({
   text: z.string(),
 });
 export const storyEntry = z.object({
-  /** The time by the store's clock; for a delivery, the time of its event. */
+  /** By the store's clock; for a delivery, the time of its event. */
   at: moment,
   /** `clock`: the clock was set back, so later lines can have earlier times. */
   what: z.enum(["request", "event", "delivery", "attempt", "late_result", "page", "clock"]),
@@ -35,12 +35,12 @@ export const storyEntry = z.object({
   attempts: z.optional(z.array(storyAttempt)),
 });
 export const pendingEntry = z.object({
-  /** The time by the store's clock. */
+  /** By the store's clock. */
   at: moment,
   what: z.enum(["delivery", "expiry", "settlement"]),
   text: z.string(),
 });
-/** A change that happens automatically when its time comes. */
+/** A delivery, an expiry or a settlement that happens automatically at its time. */
 export type PendingEntry = DomainOf<typeof pendingEntry>;
 /** Pages highlight a status and a cause; `withoutDurations` removes durations. */
 export type LinePart =

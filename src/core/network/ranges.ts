@@ -12,20 +12,20 @@ export const FORBIDDEN_RANGES = [
   "192.0.2.0/24", // documentation
   "192.31.196.0/24", // AS112
   "192.52.193.0/24", // automatic multicast tunnels
-  "192.88.99.0/24", // relays to 6to4
+  "192.88.99.0/24", // 6to4 relays
   "192.175.48.0/24", // AS112
-  "198.18.0.0/15", // benchmarks
+  "198.18.0.0/15", // benchmarking
   "198.51.100.0/24", // documentation
   "203.0.113.0/24", // documentation
   "224.0.0.0/4", // multicast
-  "240.0.0.0/4", // reserved, with broadcast
-  "::/96", // IPv4-compatible, and unspecified; ::1 is loopback
-  "::ffff:0:0:0/96", // translated IPv4
+  "240.0.0.0/4", // reserved, and broadcast
+  "::/96", // IPv4-compatible, and unspecified; isForbiddenAddress exempts ::1
+  "::ffff:0:0:0/96", // IPv4-translated
   "64:ff9b::/96", // NAT64
-  "64:ff9b:1::/48", // NAT64 of a network
-  "100::/64", // discard
-  "100:0:0:1::/64", // dummy
-  "2001::/23", // protocol assignments, with Teredo, benchmarks and ORCHID
+  "64:ff9b:1::/48", // NAT64 within one network
+  "100::/64", // discard-only
+  "100:0:0:1::/64", // dummy addresses
+  "2001::/23", // protocol assignments, with Teredo, benchmarking and ORCHID
   "2001:db8::/32", // documentation
   "2002::/16", // 6to4
   "2620:4f:8000::/48", // AS112
@@ -43,7 +43,7 @@ export const FORBIDDEN_RANGES = [
 /** A hosted service sends nothing to these ranges by default. */
 export const PRIVATE_RANGES = [
   "10.0.0.0/8",
-  "100.64.0.0/10", // shared by a carrier
+  "100.64.0.0/10", // carrier-grade NAT
   "127.0.0.0/8",
   "172.16.0.0/12",
   "192.168.0.0/16",

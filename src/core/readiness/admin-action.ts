@@ -35,7 +35,10 @@ export function isRequested({ request, approval, gate }: Production): boolean {
   return answers.every((act) => act?.action === "approve_credential" || act?.action === "open_gate");
 }
 
-/** Refuses with `state_conflict` (no change, or a gate without approval or request), or with `not_found`. */
+/**
+ * Refuses with `not_found` an unknown capability or price, and with `state_conflict` other actions that are not
+ * allowed.
+ */
 export function decideAction(
   status: StoreStatus,
   { action, subject }: Pick<AdminAction, "action" | "subject">,

@@ -19,7 +19,7 @@ export type FoundRequest = LoggedRequest & { readonly replays: readonly LoggedRe
 
 export type RefusedRequest = RefusedEntry & {
   readonly met?: string | undefined;
-  /** Null if the code says everything; undefined if an older version logged only the message. */
+  /** Null if the refusal has no facts besides its code; undefined if an older version logged only the message. */
   readonly told?: RefusalFact | null | undefined;
 };
 

@@ -54,7 +54,7 @@ const DIGIT_RUN = new RegExp(
   "gi",
 );
 const GAPS = new RegExp(`(${GAP}+)`, "i");
-/** 2 begins cards of Mir and Mastercard, 8 of UnionPay and RuPay. Times and dates begin with 1 or 20. */
+/** Excludes times and dates, which begin with 1 or 20. Mir and Mastercard begin with 2, UnionPay and RuPay with 8. */
 const ISSUER = /^(?:[3-6]|2[2-7]|8[12])/;
 const UUIDS = new RegExp(`(?<![0-9a-f])(${UUID_SOURCE})(?![0-9a-f])`, "i");
 const HEX_WORD = /^(?=.*[a-f])[0-9a-f]+$/i;

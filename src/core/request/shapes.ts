@@ -26,7 +26,7 @@ export const requestEntry = z.object({
   /** Numbers of the decisions (docs/decisions.md) that the answer relied on. */
   decisions: z.array(z.int()),
   fault: z.nullable(appliedFault),
-  /** A drill sent the request itself, so it proves nothing about the merchant's programs. */
+  /** True if a drill sent the request itself: then it proves nothing about the merchant's programs. */
   byDrill: z.boolean(),
 });
 export type RequestEntry = DomainOf<typeof requestEntry>;

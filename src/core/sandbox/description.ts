@@ -22,7 +22,7 @@ export const sandboxDescription = z.object({
   pid: z.int(),
   version: z.string(),
   startedAt: moment,
-  /** The log file; null if the sandbox logs to the terminal in which it was started. */
+  /** Null if the sandbox logs to the terminal in which it was started. */
   logFile: z.nullable(z.string()),
   /** Why all or some stores deliver nothing (decisions 71, 95); null if no store is held. */
   heldBack: z.nullable(z.string()),

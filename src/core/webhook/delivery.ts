@@ -53,7 +53,7 @@ export const DELIVERY_STATE_TEXTS = {
   dropped: "by a fault, or because its endpoint was removed",
 } as const satisfies Record<DeliveryState, string>;
 
-/** An accepted replay also settles another delivery of the same event to the endpoint. */
+/** Causes whose accepted delivery also settles another delivery of the same event to the endpoint. */
 export const ATTEMPT_MAKERS = ["replay"] as const;
 
 export type DeliveryAttemptResult =

@@ -7,7 +7,10 @@ import { moment, wholeNumber, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
 import { ATTEMPT_MAKERS, DELIVERY_ERRORS, DELIVERY_STATES } from "./delivery.ts";
 
-/** `fact` names why an endpoint is paused or disabled. `value` is the drill that holds its events, otherwise empty. */
+/**
+ * `fact` is the name of a reason, or a text of an older version. `value` is the drill that holds the events, otherwise
+ * empty.
+ */
 const endpointCause = z.object({ fact: z.string(), value: z.string() });
 
 export const endpoint = z.object({
@@ -17,14 +20,14 @@ export const endpoint = z.object({
   url: z.string(),
   /** Patterns of event types: `order.succeeded`, `order.*`, `*`. */
   eventTypes: z.array(z.string()),
-  /** Sends one delivery at a time, instead of several in order for each checkout (decision 93). */
+  /** True: one delivery at a time. False: several, in order for each checkout (decision 93). */
   inOrder: z.boolean(),
   /** The CA certificates in PEM that are trusted for its https; null for the sandbox's CAs. */
   ca: z.nullable(z.string()),
   /** `disabled`: after failing for too long, after a 410, or by a user. `paused`: its events wait (`pausedBy`). */
   state: z.enum(["enabled", "paused", "disabled"]),
   reason: z.nullable(z.string()),
-  /** The reason as a code; null if `reason` is null or a text of an older version. */
+  /** Null without a reason. */
   cause: z.nullable(endpointCause),
   /** Why nothing is delivered to the endpoint, with `reason` as its text; missing if deliveries are sent. */
   hold: z.optional(hold),
@@ -54,11 +57,11 @@ export const deliveryAttempt = z.object({
   startedAt: moment,
   /** Null while the attempt is running. */
   finishedAt: z.nullable(moment),
-  /** The duration in real milliseconds. */
+  /** In real time, not by the store's clock. */
   milliseconds: z.nullable(z.int()),
   url: z.string(),
   address: z.nullable(z.string()),
-  /** The status of the endpoint's answer; null if there was no answer. */
+  /** Null if there was no answer. */
   status: z.nullable(z.int()),
   /** Why there was no answer; null if there was one, or while the attempt is running. */
   error: z.nullable(z.enum(DELIVERY_ERRORS)),

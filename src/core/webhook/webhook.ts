@@ -147,7 +147,7 @@ const DATA_CHECKS: Checks<CheckoutWire> = {
 export const CHECKS = { envelope: ENVELOPE_CHECKS, change: CHANGE_CHECKS, checkout: DATA_CHECKS };
 
 /**
- * The checks of an event whose type only later versions of the service send; its statuses may be new too.
+ * Checks for event types of later versions of the service; their statuses may be new too.
  * @internal
  */
 export const LENIENT_CHECKS: typeof CHECKS = {
