@@ -12,8 +12,8 @@ export type HttpRequest = {
 };
 
 /**
- * A stream is read only as fast as the client reads; its `return` is called when the client disconnects or the server
- * stops. If a stream fails, the connection is closed, so that the client sees an incomplete body.
+ * A stream is read as fast as the client reads; its `return` is called when the client disconnects or the server stops.
+ * If a stream fails, the client sees an incomplete body.
  */
 export type HttpBody = string | Uint8Array | AsyncIterable<Uint8Array>;
 
@@ -316,8 +316,8 @@ export type World = {
    */
   readonly run: (command: ShellCommand) => Promise<ShellResult>;
   /**
-   * Starts this program in a process that outlives the terminal and shares no streams with it. Its stderr is appended
-   * to a log file, which is rotated at 10 MiB, with one older file.
+   * Starts this program in a process that outlives the terminal. Its stderr is appended to a log file, which is rotated
+   * at 10 MiB, with one older file.
    */
   readonly startDetached: (options: { readonly logFile: string }) => DetachedProcess;
   readonly starter: Starter | undefined;

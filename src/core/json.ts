@@ -10,9 +10,8 @@ const TOKEN_PATTERN = /"((?:[^"\\]|\\.)*)"(\s*:)?|-?\d[\d.eE+-]*|[{}[\]]/g;
 const NUMBER_PATTERN = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
- * Parses strict JSON (decision 6): UTF-8 without a byte order mark, at most 8 levels, no duplicate keys, no lone
- * surrogates, no number that becomes infinite or another integer. Refuses such a number with `invalid_parameter`, other
- * faults with `invalid_json`.
+ * Parses strict JSON (decision 6). Refuses a byte order mark, duplicate keys, lone surrogates, more than 8 levels, and
+ * numbers that become infinite or another integer.
  */
 export function parseStrictJson(bytes: Uint8Array): Outcome<unknown> {
   const text = decodeUtf8(bytes);

@@ -19,8 +19,8 @@ export function unpackAddon(): string {
 }
 
 /**
- * Falls back to a temporary folder that all commands of this user share, and then to one that is removed at exit. If no
- * folder can be used, throws the first and the last reason.
+ * Tries the cache folder, a temporary folder that all commands of this user share, and one that is removed at exit.
+ * Throws if all fail.
  */
 function unpack(): string {
   const { createRequire } = process.getBuiltinModule("node:module");

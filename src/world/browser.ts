@@ -4,8 +4,8 @@ import type { World } from "../world.ts";
 import { isError } from "../core/outcome.ts";
 
 /**
- * An opener that finds no browser fails within this time; one that still runs has become the browser. On Windows the
- * opener would end with this process, so the wait is longer.
+ * An opener that finds no browser fails within this time; one that still runs has become the browser. On Windows, the
+ * opener would end with this process.
  */
 const OPENER_TIMEOUT_MS = process.platform === "win32" ? 10_000 : 1000;
 

@@ -53,7 +53,7 @@ export const files: Files = {
       return true;
     } catch (error) {
       if (codeOf(error) === "EEXIST") return false;
-      // File systems without hard links report different codes, so every error is tried again without links.
+      // File systems without hard links report different codes, so every other error is tried again without links.
       return createInPlace(path, content);
     }
   },

@@ -61,8 +61,8 @@ function sqliteAddon(): string | undefined {
 }
 
 /**
- * For a sandbox within a user's program (decision 97), whose umask, streams, signals and exit code stay
- * unchanged. `end` ends every timer, wait and request, so that nothing keeps the program alive.
+ * For a sandbox in a user's program (decision 97): leaves umask, streams, signals and exit code unchanged. `end` ends
+ * every timer, wait and request, so that the program can end.
  */
 export function guestWorld(): { readonly world: GuestWorld; readonly end: () => void } {
   const timers = new Set<NodeJS.Timeout>();

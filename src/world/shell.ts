@@ -57,8 +57,8 @@ export function runInShell(command: ShellCommand, usersMask: number): Promise<Sh
 }
 
 /**
- * Kills the whole process group when descriptor 3 is closed, which also happens when we are killed. The
- * watcher is not a child process of the command, and holds none of its outputs.
+ * Kills the process group when descriptor 3 is closed, also if this process is killed. The watcher is not a child of
+ * the command, and holds none of its outputs.
  */
 const WATCHED_SHELL = `(({ read -r _ <&3; kill -9 -$$; } >/dev/null 2>&1 &) &)
 exec 3<&- /bin/sh -c "$1"`;

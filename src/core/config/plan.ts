@@ -52,8 +52,8 @@ const LISTS = [
 const DEFAULT_EVENTS = ["*"];
 
 /**
- * A list that the file omits stays unchanged (decision 84). A price, return origin or endpoint missing from its list is
- * `unmanaged`, or removed with `prune`; a missing capability is deactivated.
+ * A list that the file omits stays unchanged (decision 84). A missing price, return origin or endpoint is `unmanaged`,
+ * or removed with `prune`; a missing capability is deactivated.
  */
 export function planChanges(
   requestedStores: readonly RequestedStore[],

@@ -34,7 +34,7 @@ type Setting = {
   readonly kind: Kind;
   readonly flags: `--${string} <${string}>`;
   readonly help: Described;
-  /** `exec` takes over the options of all groups except `process`. */
+  /** `exec` accepts the settings of every scope except `process`. */
   readonly scope: "process" | "service" | "reach" | "delivery";
   readonly defaultValue?: ValueOf<KindName>;
   readonly isInKit?: true;

@@ -40,9 +40,7 @@ const parameters = {
   /** The HTTP status of the action `status`. Default: 500. */
   status: wholeNumber(400, 599),
   /**
-   * Duration in milliseconds, in real time for `latency` and `slow_body`, by the store's clock for `delay` and
-   * `reorder`. Default: 2000. Later events of the order wait for a delivery with `delay`, and overtake one with
-   * `reorder`.
+   * Milliseconds of real time for `latency` and `slow_body`, of store time for `delay` and `reorder`. Default: 2000.
    */
   latencyMs: wholeNumber(0, MAX_DELIVERY_DELAY_MS),
   /** The Retry-After header of the action `rate_limit`, in seconds. Default: 1. */

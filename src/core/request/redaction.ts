@@ -54,7 +54,10 @@ const DIGIT_RUN = new RegExp(
   "gi",
 );
 const GAPS = new RegExp(`(${GAP}+)`, "i");
-/** Excludes times and dates, which begin with 1 or 20. Mir and Mastercard begin with 2, UnionPay and RuPay with 8. */
+/**
+ * 3 to 6 are most issuers, 2 is Mir and newer Mastercard numbers, 8 is UnionPay and RuPay. Times and dates, which begin
+ * with 1 or 20, do not match.
+ */
 const ISSUER = /^(?:[3-6]|2[2-7]|8[12])/;
 const UUIDS = new RegExp(`(?<![0-9a-f])(${UUID_SOURCE})(?![0-9a-f])`, "i");
 const HEX_WORD = /^(?=.*[a-f])[0-9a-f]+$/i;

@@ -37,7 +37,7 @@ export function codeIn(dialect: Dialect, sent: SentRefusal): string {
 
 /**
  * Drops the fields that the service ignores if a create has a price and an amount. Returns undefined if the service
- * refuses both, or if the body is not an object.
+ * refuses both, or the body is not an object.
  */
 export function dropOtherForm(dialect: Dialect | undefined, body: unknown): unknown {
   const winningForm = dialect?.both_forms ?? "refuse";

@@ -43,8 +43,8 @@ export function rulesOf(wire: z.core.$ZodType): JsonSchema | undefined {
 }
 
 /**
- * Fields are snake_case on the wire and camelCase in the domain; keys of records are data and keep their
- * names. Throws if a schema cannot be encoded, or if two fields would have the same name.
+ * Fields are snake_case on the wire and camelCase in the domain; keys of records keep their names. Throws if a schema
+ * cannot be encoded or two fields would share a name.
  */
 export function wireSchema(schema: z.ZodMiniType): z.ZodMiniType {
   const knownSchema = wireSchemas.get(schema);

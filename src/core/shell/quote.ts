@@ -23,8 +23,8 @@ export function shellOf({ SHELL = "", OS }: Readonly<Record<string, string | und
 }
 
 /**
- * sh, dash, bash, zsh and fish read the word alike (decision 57). PowerShell may misread quotes together with a
- * backslash or `$`, but executes none of the text. The text must not contain a NUL.
+ * sh, dash, bash, zsh and fish read the result alike (decision 57). PowerShell may misread it, but executes none of it.
+ * `text` must not contain a NUL.
  */
 export function quote(text: string, shell: Shell = "sh"): string {
   if (BARE_WORD.test(text)) return text;
@@ -46,8 +46,8 @@ function quotePiece(piece: string): string {
 }
 
 /**
- * Writes control, bidi and invisible characters as `"$(printf '…')"`. Returns undefined for a text with a NUL, half of
- * a surrogate pair or a line break at its end, and in PowerShell for any text that needs printf.
+ * Writes control, bidi and invisible characters as `"$(printf '…')"`. Returns undefined if the shell cannot reproduce
+ * the text.
  */
 export function quoteToCopy(text: string, shell: Shell = "sh"): string | undefined {
   if (!text.isWellFormed() || text.includes("\0")) return undefined;

@@ -34,7 +34,6 @@ export function headerNamesIn({ headers = {} }: Dialect = {}): HeaderNames {
   return { eventId, timestamp, signature };
 }
 
-/** Throws a TypeError if a header name is missing. */
 export function withHeaderNames(dialect: Dialect | undefined, names: HeaderNames): Dialect {
   if (!HEADER_KINDS.every((kind) => typeof names?.[kind] === "string"))
     throw new TypeError(`headerNames must name all of ${HEADER_KINDS.join(", ")}`);
@@ -93,8 +92,8 @@ export function signHeaders(
 }
 
 /**
- * Checks secrets, body, headers, signature and age, in this order, because the age of an unsigned timestamp proves
- * nothing. Throws a TypeError for an invalid tolerance, time or kind of headers.
+ * Checks the age last, because the age of an unsigned timestamp proves nothing. Throws a TypeError for an invalid
+ * tolerance, time or kind of headers.
  */
 export function verifySignature(options: VerifyInput): SignatureVerdict {
   const { headers, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = options;

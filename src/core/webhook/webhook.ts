@@ -37,7 +37,7 @@ export type VerifyOptions = {
   readonly headerNames?: HeaderNames;
 };
 
-/** Why a signature is refused. */
+/** Why a signature is refused, in the order of the checks. */
 export type SignatureCode =
   | "secret_missing"
   | "secret_malformed"

@@ -27,7 +27,7 @@ export const configOperations = {
     answer: () =>
       z.object({
         changes: z.array(changeEntry),
-        /** The created stores; their keys are returned only here. */
+        /** The created stores. Their API keys are returned only here. */
         made: z.array(
           z.object({
             id: z.string(),
