@@ -138,7 +138,7 @@ export type PathFacts = {
   readonly writableBy: "owner" | "own group" | "others";
   /** The last change of the content, in milliseconds since the epoch. */
   readonly changedAt: number;
-  /** Device and inode. They stay when the folder is moved or mounted twice, and differ for a copy. */
+  /** Device and inode, which stay the same when the folder is moved or mounted twice, and differ for a copy. */
   readonly id: string;
 };
 

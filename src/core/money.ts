@@ -1,8 +1,7 @@
 import { partOf, type Part } from "./fact.ts";
 
 /**
- * Decimals of ISO 4217, as payment services use them. Intl follows cash instead: HUF, IDR and COP have no decimals
- * there.
+ * Decimals of ISO 4217, as payment services use them. Intl follows cash usage, and gives HUF, IDR and COP no decimals.
  */
 const CURRENCIES: Readonly<Record<number, readonly string[]>> = {
   0: [

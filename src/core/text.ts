@@ -139,7 +139,7 @@ export function camelCase(name: string): string {
   return name.replaceAll(/_[a-z]/g, ([, letter = ""]) => letter.toUpperCase());
 }
 
-/** Takes the end, because ids of the same minute begin alike. Commands accept it instead of the whole id. */
+/** Takes the end, because ids of the same minute begin alike. Commands accept a short id instead of the whole id. */
 export function shortId(id: string): string {
   return id.slice(-8);
 }

@@ -7,7 +7,7 @@ import { codeOf } from "./node.ts";
 /** Waits for a command that only checks the lock, which holds the lock for a moment. */
 const LOCK_TIMEOUT_MS = 250;
 
-/** Uses a lock of SQLite, because Node has no file locks. The system releases it, however the process ends. */
+/** Uses a lock of SQLite, because Node has no file locks. The system releases the lock, however the process ends. */
 export function lockFile(path: string, nativeBinding: string | undefined): FileLock {
   let connection: Database.Database | undefined;
   try {

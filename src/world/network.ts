@@ -7,7 +7,7 @@ let sendModule: Promise<typeof import("../web/send.ts")> | undefined;
 export async function send(request: OutboundRequest): Promise<OutboundResult> {
   const { sendHttp, timeoutResult } = await (sendModule ??= import("../web/send.ts"));
   const { timeoutMs, signal } = request;
-  // This timer is cleared when the answer arrives; the timer of AbortSignal.timeout would run to its end.
+  // Cleared when the answer arrives; the timer of AbortSignal.timeout would run to its end.
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), Math.ceil(timeoutMs)).unref();
   const signals = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);

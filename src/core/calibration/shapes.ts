@@ -7,7 +7,7 @@ export const assumptionEntry = z.object({
   chosen: z.string(),
   setting: z.nullable(z.string()),
   shownBy: z.nullable(z.string()),
-  /** Changes by the store's dialect, each as `chosen → in effect`; omitted if there are none. */
+  /** Differences that the store's dialect makes, each as `chosen → in effect`; omitted if there are none. */
   inEffect: z.optional(z.array(z.string())),
   reliedOn: z.nullable(z.object({ since: moment, requestId: z.string() })),
 });

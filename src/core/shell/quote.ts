@@ -23,8 +23,8 @@ export function shellOf({ SHELL = "", OS }: Readonly<Record<string, string | und
 }
 
 /**
- * sh, dash, bash, zsh and fish read the result alike (decision 57). PowerShell may misread it, but executes none of it.
- * `text` must not contain a NUL.
+ * sh, dash, bash, zsh and fish read the result alike (decision 57). PowerShell may misread the result, but never
+ * executes part of the text, which must not contain a NUL.
  */
 export function quote(text: string, shell: Shell = "sh"): string {
   if (BARE_WORD.test(text)) return text;

@@ -131,7 +131,7 @@ export function parseTargetHost(text: string): Outcome<string> {
   return refuseFact("host_spelling", { host: printableLiteral(text), meant: hostname });
 }
 
-/** `addresses` are resolved for each attempt, and only they are used, so that DNS cannot change after the check. */
+/** Uses only addresses that were resolved for this attempt, so that DNS cannot change after the check. */
 export function filterAddresses(
   target: DeliveryTarget,
   addresses: readonly string[],

@@ -1,9 +1,9 @@
-// Types of webhooks and of their verification. They are also the types of `hosted-checkout/webhooks`.
+// Types of webhooks and of their verification, also exported by `hosted-checkout/webhooks`.
 import { STATUSES } from "../checkout/checkout.ts";
 import type { CheckoutWire } from "../checkout/wire-shapes.ts";
 import { isRecord } from "../json.ts";
 
-/** Names of a delivery's headers. They are configurable, because the interface does not fix them (decision 12). */
+/** Names of a delivery's headers, configurable because the interface does not fix the names (decision 12). */
 export type HeaderNames = {
   readonly eventId: string;
   readonly timestamp: string;

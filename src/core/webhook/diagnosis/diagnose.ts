@@ -104,7 +104,7 @@ function provenDiagnoses(findings: readonly CauseFinding[]): Diagnosis[] {
 }
 
 type Trial = {
-  /** Called only for the trial that matches, because there are thousands. */
+  /** Called only for the trial that matches, because thousands do not. */
   readonly findings: () => readonly CauseFinding[];
   readonly key: string | Uint8Array;
   readonly parts: readonly (string | Uint8Array)[];
