@@ -22,7 +22,7 @@ if (otherRuntime !== undefined) {
   );
   process.exitCode = 1;
 } else if (isOlder) {
-  // In a clone, npm has installed the required Node; a package has none.
+  // In a clone, `npm ci` installs the required Node; the published package does not.
   var isClone = require("fs").existsSync(require("path").join(__dirname, "..", "build.ts"));
   console.error(
     "checkout needs Node " +
@@ -36,8 +36,8 @@ if (otherRuntime !== undefined) {
   );
   process.exitCode = 1;
 } else {
-  // Compiled code is cached next to the program, which halves the time of a start. Node does not check this code, so the
-  // folder is created with mode 700, and it is used only if its owner alone has access.
+  // Caching compiled code halves the time of a start. Node does not verify the cache, so the folder is used only if
+  // nobody but its owner has access.
   var fs = require("node:fs");
   var dist = require("node:path").join(__dirname, "..", "dist");
   var cache = require("node:path").join(dist, "compile-cache");
@@ -51,14 +51,14 @@ if (otherRuntime !== undefined) {
     if (!fs.existsSync(cache)) fs.mkdirSync(cache, { mode: 0o700 });
     if (isPrivate(cache)) require("node:module").enableCompileCache(cache);
   } catch (error) {
-    // The folder cannot be written, or another start is creating it: this start has no cache.
+    // If the folder cannot be written, or another start is creating it, this start has no cache.
     if (error.code === undefined) throw error;
   }
   try {
     require("../dist/checkout.js");
   } catch (error) {
     var isUnbuilt = error.code === "MODULE_NOT_FOUND" && !fs.existsSync(dist);
-    // An error with a `syscall`: the system could not read a file of the program. The program itself catches later errors.
+    // `syscall`: the system could not read a file of the program. Later errors are caught by the program itself.
     if (typeof error.syscall !== "string" && !isUnbuilt) throw error;
     var isLimit = error.code === "EMFILE" || error.code === "ENFILE";
     var remedy = isLimit ? "raise the limit of open files (ulimit -n)" : "check the folder and its disk";

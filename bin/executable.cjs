@@ -1,5 +1,5 @@
-// The main script of the executable. It runs the program, whose files are assets. They load each other with `require`,
-// as in the npm package, as if they were in a folder with the path of the executable.
+// Main script of the executable. The program's files are assets that load each other with `require`, as if they were in
+// a folder with the path of the executable.
 "use strict";
 const { createRequire, registerHooks } = require("node:module");
 const { getAsset, getAssetKeys } = require("node:sea");

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { InputOptions, OutputOptions, Plugin } from "rolldown";
 import { notePackages } from "./licenses.ts";
 
-/** The folders of the bundled packages. */
+/** Folders of the packages in all bundles of this process. */
 export const bundledPackages = new Set<string>();
 
 const RAW_SUFFIX = /\?raw$/;
@@ -28,22 +28,18 @@ export const baseOptions = {
   plugins: [rawTextPlugin, notePackages(bundledPackages)],
   transform: {
     target: "node22",
-    // CommonJS has no import.meta.url. Without this address, the package `open` uses the system's xdg-open.
+    // CommonJS has no import.meta.url; without it, the package `open` uses the system's xdg-open.
     define: { "import.meta.url": "undefined" },
   },
   // The default build of this package loads its parts with a `require` that no bundler can follow.
   resolve: { alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" } },
 } satisfies InputOptions;
 
-/**
- * The options of every bundle. White space is kept: Node prints the whole line that throws an uncaught error, and so do
- * test runners.
- */
+/** Keeps white space, because Node and test runners print the whole line that throws an uncaught error. */
 export const outputOptions = {
   comments: { legal: true, annotation: false, jsdoc: false },
   // Files load each other with `require`, which is faster in Node than `import()`, and which jest permits.
   dynamicImportInCjs: false,
 } satisfies OutputOptions;
 
-/** The options of a bundle in one file, with everything that it imports. */
 export const singleFileOptions = { ...outputOptions, codeSplitting: false } satisfies OutputOptions;

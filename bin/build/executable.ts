@@ -11,17 +11,16 @@ const CONFIG_FILE = "sea.json";
 const PROGRAM_FOLDER = "program";
 const MAIN_SCRIPT = resolve("bin/executable.cjs");
 
-/** The Node and the SQLite addon of one platform, from which its executable is made. */
+/** `output`, `node` and `addon` are paths. */
 export type Platform = {
   readonly output: string;
   readonly node: string;
   readonly nodeVersion: string;
-  /** The licence of Node; undefined if it is not known. */
+  /** The text of Node's licence; undefined if it was not found. */
   readonly nodeLicense: string | undefined;
   readonly addon: string;
 };
 
-/** Makes the single executable application for this platform, and a file with its licence texts. */
 export async function buildExecutable(folder: string): Promise<void> {
   await bundleProgram(folder);
   makeExecutable(folder, {
@@ -42,7 +41,10 @@ export function licensesFile(folder: string): string {
   return join(folder, `checkout-${LICENSES_FILE}`);
 }
 
-/** Makes an executable from the program in a folder. The program's files, the addon and the licences are its assets. */
+/**
+ * Needs the output of `bundleProgram` in the folder. The program's files, the addon and the licences become assets of
+ * the executable.
+ */
 export function makeExecutable(folder: string, platform: Platform): void {
   writeFileSync(licensesFile(folder), `${licenseTexts(bundledPackages)}\n${licenseOfNode(platform)}`);
   const files = readdirSync(join(folder, PROGRAM_FOLDER), { recursive: true, encoding: "utf8" })

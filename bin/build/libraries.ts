@@ -4,7 +4,7 @@ import { build, type Plugin } from "rolldown";
 import { baseOptions, singleFileOptions } from "./bundle.ts";
 import { typesIn, typesOf, writeTypes, type TypeFiles } from "./types.ts";
 
-/** Makes the kit report an unsupported Node, instead of failing because a function is missing. */
+/** Makes the kit report an unsupported Node instead of failing on a missing function. */
 const NODE_CHECK = `{
   const { node, bun } = process.versions;
   const [major, minor] = node.split(".").map(Number);
@@ -28,7 +28,7 @@ const TESTING_TYPES: TypeFiles = [
   "testing/testing",
 ];
 const FIXTURES = ["vitest", "jest", "node", "playwright"] as const;
-/** The modules of test runners that fixtures import; they are not bundled. */
+/** Test runners that fixtures import; they are not bundled, so that the project's own runner is used. */
 const RUNNERS = ["vitest", "@jest/globals"];
 
 export async function buildLibraries(folder: string): Promise<void> {
@@ -40,7 +40,6 @@ export async function buildLibraries(folder: string): Promise<void> {
   rmSync(typesFolder, { recursive: true });
 }
 
-/** Makes `hosted-checkout/webhooks` for merchants: one file for each module system, with its types. */
 async function buildWebhooks(folder: string, typesFolder: string): Promise<void> {
   const declarations = typesOf(typesFolder, WEBHOOK_TYPES);
   for (const [format, letter] of [
@@ -53,7 +52,7 @@ async function buildWebhooks(folder: string, typesFolder: string): Promise<void>
   }
 }
 
-/** Makes `hosted-checkout/testing` for test suites: one program for both module systems, so that both share its state. */
+/** One program for both module systems, so that ES modules and CommonJS share its state. */
 async function buildTesting(folder: string, typesFolder: string): Promise<void> {
   await build({
     ...baseOptions,
@@ -72,12 +71,11 @@ async function buildTesting(folder: string, typesFolder: string): Promise<void> 
   for (const letter of ["m", "c"]) writeFileSync(join(folder, `testing.d.${letter}ts`), declarationFile);
 }
 
-/** Makes the fixtures for test runners, `hosted-checkout/testing/…`. Each imports the built kit. */
 async function buildFixtures(folder: string, typesFolder: string): Promise<void> {
   await Promise.all(
     FIXTURES.map(async (name) => {
       const source = `testing/fixtures/${name}`;
-      // vitest itself is only available as an ES module.
+      // vitest is only available as an ES module.
       const format = name === "vitest" ? "esm" : "cjs";
       const kit = format === "esm" ? "./testing.mjs" : "./testing.cjs";
       const file = join(folder, `testing-${name}.${format === "esm" ? "mjs" : "cjs"}`);

@@ -2,12 +2,11 @@ import { globSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type { Plugin } from "rolldown";
 
-/** The name of the file with the licence texts of all bundled packages, also inside the executable. */
 export const LICENSES_FILE = "THIRD-PARTY-LICENSES.txt";
 
 const PACKAGE_FOLDER = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
 const LICENSE_NAME = /^(?:licen[cs]e|copying|notice)(?:[.-](?!(?:[cm]?[jt]s|json)$)\w+)*$/i;
-/** The prefix of the ids of modules that are functions of the bundler, and not files. */
+/** Module ids with this prefix are helpers of the bundler, not files. */
 const HELPER_PREFIX = "\0";
 const SEPARATOR = "=".repeat(80);
 
@@ -26,7 +25,7 @@ export function notePackages(folders: Set<string>): Plugin {
   };
 }
 
-/** The licence texts of packages, by name. Throws if a package has none: unlicensed code is not distributed. */
+/** Throws if a package has no licence text, because unlicensed code must not be distributed. */
 export function licenseTexts(folders: Iterable<string>): string {
   const packages = [...folders]
     .map(readPackage)
@@ -37,8 +36,8 @@ export function licenseTexts(folders: Iterable<string>): string {
 }
 
 /**
- * The licence of the running Node and of its parts; undefined if it is not found. The file is beside Node's binary
- * (Windows), one folder above (archives, images), in Node's npm package, or in the system's documentation.
+ * The licence of the running Node: beside its binary (Windows), one folder above (archives, images), in Node's npm
+ * package, or in the system's documentation.
  */
 export function nodeLicense(): string | undefined {
   const cwd = dirname(process.execPath);

@@ -13,10 +13,10 @@ import {
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
-/** The kind of a build. Each kind writes its own files, and leaves the files of the other kind unchanged. */
+/** Each kind writes its own files, and leaves the files of the other kind unchanged. */
 export type BuildKind = "package" | "executable";
 
-/** The inputs of a build: files and folders of the repository, and npm's list of installed packages. */
+/** A change of one of these causes a new build. `.package-lock.json` is npm's list of installed packages. */
 export const INPUTS = [
   "INTERFACE.md",
   "README.md",
@@ -30,10 +30,10 @@ export const INPUTS = [
   "tsconfig.types.json",
 ];
 
-/** A folder of chunks is named by this prefix and the hash of its content, so that several can exist. */
+/** The folder's name also contains a hash of its content, so that chunks of several builds can exist. */
 export const CHUNK_PREFIX = "chunks-";
 const TEMP_PREFIX = "unfinished-";
-/** The folder in which `bin/checkout.cjs` lets Node store compiled code. */
+/** Where `bin/checkout.cjs` lets Node cache compiled code. */
 const CACHE_FOLDER = "compile-cache";
 /** How long replaced chunks, which running programs may still load, and the remains of killed builds are kept. */
 const RETENTION_MS = 7 * 86_400_000;
@@ -46,8 +46,8 @@ export type BuildOptions = {
 };
 
 /**
- * Makes the output unless it is up to date, first in a temporary folder; then each file atomically replaces the older
- * one. Concurrent and killed builds do no harm.
+ * Makes the output in a temporary folder unless it is up to date, then moves each file into place atomically, so that
+ * concurrent and killed builds do no harm.
  */
 export async function updateOutput({ root, out, kind, make }: BuildOptions): Promise<void> {
   const stamp = `.${kind}.stamp`;
@@ -64,7 +64,7 @@ export async function updateOutput({ root, out, kind, make }: BuildOptions): Pro
     await make(tempFolder);
     const newNames = filesBelow(tempFolder);
     const hashes = newNames.map((name) => `${hashFile(join(tempFolder, name))} ${name}\n`);
-    // If sources changed during the build, the stamp has no hash of the inputs, so the next build makes the output again.
+    // If sources changed during the build, the stamp has no input hash, so that the next build runs again.
     writeFileSync(join(tempFolder, stamp), hashes.join("") + (hashInputs(root) === inputs ? inputs : ""));
     // Chunks are moved first and the stamp last, so that a file in place finds everything that it loads.
     const isChunk = (name: string): boolean => name.startsWith(CHUNK_PREFIX);
@@ -83,13 +83,12 @@ export async function updateOutput({ root, out, kind, make }: BuildOptions): Pro
   if (kind === "package") removeOldFiles(out);
 }
 
-/** One hash of all inputs of a build, and of the Node that runs it. */
 function hashInputs(root: string): string {
   const { version, platform, arch } = process;
   const hash = createHash("sha256").update(JSON.stringify([version, platform, arch]));
   for (const name of INPUTS.flatMap((input) => filesOf(root, input))) {
     const path = join(root, name);
-    // Another package manager writes no list of installed packages, so the build never counts as up to date.
+    // Other package managers write no list of installed packages, so the build never counts as up to date.
     const bytes = existsSync(path) ? readFileSync(path) : Buffer.from(randomUUID());
     hash.update(JSON.stringify([name, bytes.length])).update(bytes);
   }
@@ -109,7 +108,7 @@ function filesBelow(folder: string): string[] {
     .toSorted();
 }
 
-/** Reads the stamp of a build: the hash and name of each file, and finally the hash of the inputs. */
+/** A stamp has one line with hash and name for each file; the last line is the hash of the inputs. */
 function readStamp(path: string): { readonly inputs: string; readonly files: ReadonlyMap<string, string> } {
   const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
   const files = lines.slice(0, -1).map((line) => line.split(" ") as [string, string]);
@@ -124,7 +123,9 @@ function touch(folder: string): void {
   if (existsSync(folder)) utimesSync(folder, new Date(), new Date());
 }
 
-/** Removes chunks that were replaced long ago, old remains of killed builds, and the compiled code of every build. */
+/**
+ * Removes chunks replaced long ago, remains of killed builds, and the compile cache, which a new build makes useless.
+ */
 function removeOldFiles(out: string): void {
   const isOld = (name: string): boolean => {
     if (!name.startsWith(CHUNK_PREFIX) && !name.startsWith(TEMP_PREFIX)) return name === CACHE_FOLDER;

@@ -23,7 +23,7 @@ export async function buildPackage(folder: string): Promise<void> {
   writeFileSync(join(folder, LICENSES_FILE), licenseTexts(bundledPackages));
 }
 
-/** Writes the pages that only the package has. A clone has their content in the help and in fixtures/openapi-control.json. */
+/** Pages that only the package has: a clone has their content in the help and in fixtures/openapi-control.json. */
 function writePages(folder: string): void {
   const map = execFileSync(process.execPath, [join(folder, "checkout.js"), "help", "--json"], {
     encoding: "utf8",

@@ -5,7 +5,7 @@ import { rolldown, type OutputOptions } from "rolldown";
 import { baseOptions, outputOptions } from "./bundle.ts";
 import { CHUNK_PREFIX } from "./output.ts";
 
-/** The first file of the program. All other files are chunks, which are loaded when a command needs them. */
+/** All other files are chunks, loaded when a command needs them. */
 export const ENTRY = "checkout.js";
 
 /** Source maps name the sources in stack traces (`src/world/machine.ts`); the sources themselves are not in the package. */
@@ -14,9 +14,8 @@ const MAPS = { sourcemap: true, sourcemapExcludeSources: true } satisfies Output
 const OPTIONS = { ...outputOptions, format: "cjs", entryFileNames: ENTRY, ...MAPS } satisfies OutputOptions;
 
 /**
- * Makes the program in a folder, with one chunk for each set of modules that the same dynamic imports load. The chunks
- * are in a folder named after their hash, so that after another build a running program still finds its own chunks.
- * A package has only the chunks of its own build.
+ * Chunks are in a folder named by their hash, so that a running program still finds its chunks after another build. The
+ * package contains only the chunks of its own build.
  */
 export async function buildProgram(folder: string, external = ["better-sqlite3"]): Promise<void> {
   const bundle = await rolldown({ ...baseOptions, input: "bin/main.ts", external });

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { parse } from "@babel/parser";
 import type { Node, Statement } from "@babel/types";
 
-/** The comment above a field, and the comments of the field's own fields. */
+/** `fields`: the comments of the nested fields, by name. */
 export type FieldComments = {
   readonly comment: string | undefined;
   readonly fields: ReadonlyMap<string, FieldComments>;
@@ -12,8 +12,8 @@ export type FieldComments = {
 const NO_COMMENTS: FieldComments = { comment: undefined, fields: new Map() };
 
 /**
- * The comments above the fields of a shape, a constant of the file. The shape may be built from other constants, also
- * imported ones: a later comment on a field replaces an earlier one.
+ * Finds the comments above the fields of a schema, also in constants and files that the schema is built from. A later
+ * comment on a field replaces an earlier one.
  */
 export function commentsOf(file: string, constant: string): FieldComments {
   for (const statement of statementsOf(file)) {
@@ -41,7 +41,7 @@ function commentsIn(file: string, node: Node): FieldComments {
   if (node.type === "CallExpression") return merge([node.callee, ...node.arguments].map(inner));
   if (node.type === "MemberExpression" && node.property.type === "Identifier") {
     const object = inner(node.object);
-    // A part of a schema, such as `shape`, is not a field: its fields are the fields of the schema.
+    // A member such as `shape` is not a field: its fields are the fields of the schema.
     return object.fields.get(node.property.name) ?? object;
   }
   if (node.type === "ObjectProperty" && node.key.type === "Identifier") {

@@ -7,12 +7,12 @@ import { commentsOf, type FieldComments } from "./shape-comments.ts";
 
 type NamedShape = {
   readonly schema: z.core.$ZodType;
-  /** Whether the type has the names and values of the wire. */
+  /** Uses the wire's field names (snake_case) and values in the type. */
   readonly hasWireNames?: boolean;
   readonly comments?: FieldComments;
 };
 
-/** The shapes from which types are inferred, by the names of the types; the package has these types written out. */
+/** By the name of the inferred type, which the package contains written out. */
 const SHAPES: Readonly<Record<string, NamedShape>> = {
   ...Object.fromEntries(
     Object.entries(NAMED_SHAPES).map(([name, schema]) => [name, { schema, hasWireNames: true }]),
@@ -30,7 +30,7 @@ const SHAPES: Readonly<Record<string, NamedShape>> = {
 const NAME_BY_SCHEMA = new Map(Object.entries(SHAPES).map(([name, { schema }]) => [schema, name]));
 
 type TypeContext = {
-  /** The type that is written out. Another shape with a type of its own appears as the name of that type. */
+  /** The type being written; other named types inside it appear by name. */
   readonly type: string;
   readonly hasWireNames: boolean;
   readonly comments: FieldComments | undefined;
@@ -38,8 +38,8 @@ type TypeContext = {
 };
 
 /**
- * Writes out the types that are inferred from shapes: `export type Name = …;` becomes the type of the shape with that
- * name, and keeps its comment. A field gets the comment of the shape's field, if `SHAPES` has the shape's comments.
+ * Replaces `export type Name = …;` by the type of the shape with this name. Fields get the comments of the shape's
+ * fields if `SHAPES` has them.
  */
 export function writeOutTypes(text: string): string {
   return text.replaceAll(/^export type (\w+) = .*;$/gm, (line, type: string) => {

@@ -4,10 +4,10 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { writeOutTypes } from "./shape-types.ts";
 
-/** The files below src/ with the types of an import; the last is the imported file itself. */
+/** Files below src/ whose types are joined, in this order; the last is the file that users import. */
 export type TypeFiles = readonly string[];
 
-/** Matches citations of rules and decisions, which would mean nothing in the types of the package. */
+/** Citations of rules and decisions mean nothing to users of the package. */
 const CITATION = / \((?:interface|decisions?) \d+(?:(?:,| and) \d+)*\)/g;
 
 export function writeTypes(folder: string): void {
@@ -32,7 +32,7 @@ export function typesOf(folder: string, parts: TypeFiles): string {
   return texts.join("");
 }
 
-/** Replaces `export type *` by the names of the types that the file exports. */
+/** The joined file has no module to re-export from, so `export type *` becomes a list of names. */
 function nameExports(text: string, folder: string, part: string): string {
   return text.replaceAll(/^export type \* from "(.*)\.ts";$/gm, (_, path: string) => {
     const exported = typesIn(folder, join(dirname(part), path));

@@ -7,7 +7,6 @@ export function buildWorker(folder: string): Promise<void> {
   return bundleWorker("src/hosted/worker.ts", "HostedService", join(folder, WORKER_FILE));
 }
 
-/** Bundles a Worker as one ES module, whose only imports are `cloudflare:workers` and modules of Node. */
 export async function bundleWorker(input: string, service: string, file: string): Promise<void> {
   // Worker runtimes require that the service is the default export.
   const footer = `export { ${service} as default };`;

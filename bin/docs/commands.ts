@@ -2,7 +2,7 @@ import type { CommandMap, MappedCommand, MappedOption } from "../../src/core/hel
 import { exitCodeLines } from "../../src/cli/command.ts";
 import { code, page, prose, table, wrap } from "./markdown.ts";
 
-/** The page of all commands, generated from the map that `checkout help --json` prints. */
+/** `map`: the output of `checkout help --json`. */
 export function commandsPage(map: CommandMap): string {
   return page("Commands", [
     wrap(
@@ -17,7 +17,6 @@ export function commandsPage(map: CommandMap): string {
   ]);
 }
 
-/** The parts of the page for a command or group and for its subcommands. */
 function partsOf(command: MappedCommand): readonly string[] {
   return [partOf(command), ...command.commands.flatMap(partsOf)];
 }

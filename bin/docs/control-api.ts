@@ -26,14 +26,13 @@ type Schema = {
   readonly required?: readonly string[];
 };
 
-/** The OpenAPI document as it is sent, without fields that are undefined. */
+/** Copied through JSON to drop undefined fields, as in the document that is sent. */
 const DOCUMENT = JSON.parse(JSON.stringify(describeControlApi("http://127.0.0.1:4242"))) as {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 };
 const SCHEMAS = DOCUMENT.components.schemas;
 
-/** The page of the control API: every operation, with its input, its answer and its refusals. */
 export function controlApiPage(): string {
   const subjects = Object.entries(SUBJECTS).flatMap(([name, { description, operations }]) => {
     const head = `## ${name.slice(0, 1).toUpperCase()}${name.slice(1)}\n\n${wrap(description)}`;

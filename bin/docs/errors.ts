@@ -1,7 +1,6 @@
 import { ERROR_CODES, ERRORS, errorRow } from "../../src/core/errors.ts";
 import { code, page, prose, table, wrap } from "./markdown.ts";
 
-/** The page of all error codes of v1 and of the control API. */
 export function errorsPage(): string {
   return page("Error codes", [
     wrap(

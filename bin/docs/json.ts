@@ -3,7 +3,6 @@ import type { Kind } from "../../src/cli/output/kind.ts";
 import { KINDS } from "../../src/cli/output/kinds.ts";
 import { code, page, table, wrap } from "./markdown.ts";
 
-/** The page of all results of `--json`, by kind. */
 export function jsonPage(): string {
   return page("Results as JSON", [
     wrap(
@@ -61,7 +60,7 @@ function rowOf([name, { about, commands, jq }]: readonly [string, Kind]): readon
   return [code(name), about, printedBy(commands), filter(jq)];
 }
 
-/** The commands of each group together: `endpoints add, remove`. */
+/** Groups commands: `endpoints add, remove`. */
 function printedBy(commands: readonly string[]): string {
   const groups = new Map<string, string[]>();
   for (const words of commands) {

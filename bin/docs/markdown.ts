@@ -1,30 +1,26 @@
-/** The note at the head of each generated page. */
 export const GENERATED_NOTE =
   "<!-- Written by `npm run docs` from the values that the program uses: change the values, not this page. -->";
 
-/** A Markdown table. A pipe inside a cell is escaped, because it would end the cell. */
+/** Escapes pipes, which would end a cell. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell) => cell.replaceAll("|", String.raw`\|`)).join(" | ")} |`;
   return [line(head), `|${head.map(() => "---").join("|")}|`, ...rows.map(line)].join("\n");
 }
 
-/** Code within a line of text. */
 export function code(text: string): string {
   return `\`${text}\``;
 }
 
-/** Formats placeholders such as `<id>` as code, because they would be read as markup. */
+/** Formats placeholders such as `<id>` as code, because Markdown would read them as HTML. */
 export function prose(text: string): string {
   return text.replaceAll(/<[^<>]*>/g, (placeholder) => code(placeholder));
 }
 
-/** A whole page: its title, the note, and its parts, separated by empty lines. */
 export function page(title: string, parts: readonly string[]): string {
   return `${[`# ${title}`, GENERATED_NOTE, ...parts].join("\n\n")}\n`;
 }
 
-/** Text in lines of at most 120 columns. */
 export function wrap(text: string): string {
   const lines: string[] = [];
   for (const word of text.split(/\s+/)) {

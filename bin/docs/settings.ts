@@ -8,7 +8,6 @@ import { code, page, prose, table, wrap } from "./markdown.ts";
 
 type Setting = { readonly variable: string; readonly option: MappedOption };
 
-/** The page of all settings, with their options, variables and configuration fields. */
 export async function settingsPage(registry: RegistrationContext): Promise<string> {
   const settingsByVariable = new Map<string, Setting>();
   const map = await commandMap(registry);
@@ -16,7 +15,7 @@ export async function settingsPage(registry: RegistrationContext): Promise<strin
   for (const option of map.common_options)
     if (option.variable !== null)
       settingsByVariable.set(option.variable, { variable: option.variable, option });
-  // If several commands have an option, its description is taken from one of these commands first.
+  // Preferred sources of the description of an option that several commands have.
   const typicalCommands = new Set(["orders create", "sandbox start", "listen"]);
   for (const isTypical of [true, false])
     for (const { options } of commands.filter((command) => typicalCommands.has(command.words) === isTypical))
@@ -57,7 +56,7 @@ function withSubcommands(command: MappedCommand): readonly MappedCommand[] {
   return [command, ...command.commands.flatMap(withSubcommands)];
 }
 
-/** A table of settings; `hasField`: with their fields in the section `sandbox` of the configuration. */
+/** `hasField`: adds a column with the field in the section `sandbox` of the configuration. */
 function settingsTable(settings: readonly Setting[], { hasField } = { hasField: false }): string {
   return table(
     ["variable", "option", ...(hasField ? ["field"] : []), ""],

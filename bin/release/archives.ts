@@ -3,13 +3,10 @@ import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { zipSync } from "fflate";
 import type { Commit } from "./commit.ts";
 
-/** The path of a download without its extension, and the commit from which it is built. */
+/** `target`: the path of the download without its extension. */
 type Download = { readonly target: string; readonly commit: Commit };
 
-/**
- * Compresses an executable for download: with `xz`, which compresses best, and for Windows with `zip`, which Windows
- * and its package managers can open without another program.
- */
+/** Uses xz, which compresses best, but zip for Windows, where xz needs another program. */
 export function compress(executable: string, { target, commit }: Download): void {
   if (executable.endsWith(".exe")) {
     const content = readFileSync(executable);
@@ -18,7 +15,7 @@ export function compress(executable: string, { target, commit }: Download): void
   }
   const [input, output] = [openSync(executable, "r"), openSync(`${target}.xz`, "w")];
   try {
-    // Compresses in blocks of a fixed size, so that the bytes do not depend on the number of processors.
+    // A fixed block size, so that the bytes do not depend on the number of processors.
     execFileSync("xz", ["--stdout", "--threads=2", "--block-size=64MiB"], {
       stdio: [input, output, "inherit"],
     });

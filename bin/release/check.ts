@@ -1,4 +1,4 @@
-/** Builds a release, tests it on this machine, and prints a table of the results. */
+/** `npm run release:check`: builds a release, tests it on this machine, and prints the results. */
 import { CHECK_TOOLS, requireTools } from "./tools.ts";
 import { checkRelease } from "./check/check.ts";
 

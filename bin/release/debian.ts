@@ -7,21 +7,20 @@ import { MAINTAINER } from "./owner.ts";
 import { fillFields } from "./template.ts";
 import { inTemporaryFolder } from "./temporary.ts";
 
-/** The name of the package; `checkout` alone would suggest a tool for version control. */
+/** `checkout` alone would suggest a tool for version control. */
 const NAME = "hosted-checkout";
 const TEMPLATES = "fixtures/packages/debian";
 
-/** The content of a Debian package. */
 export type DebianInput = {
   readonly version: string;
   readonly architecture: "amd64" | "arm64";
-  /** The paths of the executable and of the file with its licence texts. */
+  /** Paths of the executable and of the file with its licence texts. */
   readonly executable: string;
   readonly licenses: string;
   readonly commit: Commit;
 };
 
-/** Builds a Debian package in a folder and returns its name. */
+/** Returns the file name of the package. */
 export function packDebian(folder: string, input: DebianInput): string {
   const { version, architecture, commit } = input;
   const values = { version, architecture, maintainer: MAINTAINER, date: rfcDate(commit.time) };
@@ -57,7 +56,7 @@ function fillTemplate(name: string, values: Readonly<Record<string, string>>): s
   return text;
 }
 
-/** A time in the format of a Debian changelog: `Thu, 26 Nov 2026 23:55:57 +0000`. */
+/** The date format of a Debian changelog: `Thu, 26 Nov 2026 23:55:57 +0000`. */
 function rfcDate(time: Date): string {
   return time.toUTCString().replace("GMT", "+0000");
 }

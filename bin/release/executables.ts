@@ -6,8 +6,8 @@ import { licenseOfNode, unpackNode } from "./node-package.ts";
 import { NODE_VERSION, type ReleasedPlatform } from "./platforms.ts";
 
 /**
- * Builds the executable of a platform from the bundled program in a folder, and returns its path. It contains Node's
- * published binary, so it can be built on any platform. Executables for macOS must also be signed, on a Mac.
+ * Uses Node's published binary, so each platform's executable can be built here; macOS executables must also be signed,
+ * on a Mac. Returns the path.
  */
 export function crossBuild(folder: string, platform: ReleasedPlatform): string {
   const nodeFolder = unpackNode(platform);

@@ -6,11 +6,11 @@ import { environmentOf, type Commit } from "./commit.ts";
 import { DEBIAN } from "./platforms.ts";
 import { inTemporaryFolder } from "./temporary.ts";
 
-/** The only packages of the base system: the libraries that the executable loads, certificates, and an init process. */
+/** The whole base system: libraries that the executable loads, certificates, and an init process. */
 const PACKAGES = ["base-files", "ca-certificates", "tini", ...DEBIAN.libraries];
-/** The user of the container, who owns only the state folder. */
+/** The container's user, who owns only the state folder. */
 const USER_NAME = "checkout";
-/** The id of this user, which no base system uses. */
+/** An id that no base system uses. */
 export const IMAGE_USER_ID = 10_001;
 const STATE_FOLDER = "/var/lib/checkout";
 
@@ -31,14 +31,11 @@ const HEALTH_CHECK = {
   Retries: 3,
 };
 
-/** The image for one architecture. */
 export type ImageInput = {
   readonly architecture: "amd64" | "arm64";
-  /** The path of the executable. */
   readonly executable: string;
 };
 
-/** The part of an image's configuration that determines how its containers run. */
 type ImageConfig = {
   readonly Entrypoint: readonly string[];
   readonly Cmd: readonly string[];
@@ -47,7 +44,7 @@ type ImageConfig = {
   readonly Volumes: Readonly<Record<string, unknown>>;
 };
 
-/** The configuration of an image for one architecture, and the paths of its layers, from an OCI layout. */
+/** `layout`: the folder of an OCI image layout. */
 export function readImage(
   layout: string,
   architecture: string,
@@ -70,7 +67,7 @@ export function readImage(
   return { config, layers: manifest.layers.map(({ digest }) => blobPath(layout, digest)) };
 }
 
-/** A reference to a blob in an OCI layout. */
+/** An OCI content descriptor: a reference to a blob. */
 type Descriptor = {
   readonly mediaType: string;
   readonly digest: string;
@@ -79,8 +76,8 @@ type Descriptor = {
 };
 
 /**
- * Builds a container image as an OCI layout, which is a folder: one index with a minimal Debian and the executable for
- * each architecture. No step runs a program of the image, so no emulator is needed.
+ * Writes an OCI layout with one image for each architecture. No step runs a program of the image, so no emulator is
+ * needed.
  */
 export function packImage(layout: string, inputs: readonly ImageInput[], commit: Commit): void {
   rmSync(layout, { recursive: true, force: true });
@@ -117,7 +114,7 @@ export function packImage(layout: string, inputs: readonly ImageInput[], commit:
   writeIndex(layout, manifests);
 }
 
-/** Packs a layer with the base system, the executable and the user in a folder, and returns the layer's path. */
+/** Returns the layer's path. Fixed order, times and owners make the bytes reproducible. */
 function packLayer(folder: string, { architecture, executable }: ImageInput, commit: Commit): string {
   const root = join(folder, "root");
   const options = [
@@ -155,7 +152,9 @@ function packLayer(folder: string, { architecture, executable }: ImageInput, com
   return layer;
 }
 
-/** Adds the health check to the configuration of an image that umoci has made, and returns its new manifest. */
+/**
+ * umoci has no option for health checks, so the configuration is changed here. Returns the new manifest's descriptor.
+ */
 function addHealthCheck(layout: string, architecture: string): Descriptor {
   const index = readJson(join(layout, "index.json")) as {
     manifests: (Descriptor & { annotations: Record<string, string> })[];
@@ -172,7 +171,7 @@ function addHealthCheck(layout: string, architecture: string): Descriptor {
   return { ...manifestBlob, platform: { os: "linux", architecture } };
 }
 
-/** Makes an index with all architectures the only entry of a layout. */
+/** Replaces the layout's entries by one index with all architectures. */
 function writeIndex(layout: string, manifests: readonly Descriptor[]): void {
   const mediaType = "application/vnd.oci.image.index.v1+json";
   const indexBlob = writeBlob(layout, mediaType, { schemaVersion: 2, mediaType, manifests });

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { MISSING_REPOSITORY } from "./owner.ts";
 import { fillFields } from "./template.ts";
 
-/** A file of a release, with its SHA-256 in hexadecimal digits. */
+/** `sha256`: hexadecimal digits. */
 export type ReleasedFile = { readonly name: string; readonly sha256: string };
 
-/** A version, the files of its release, and the address of the repository, which is empty if it is not known. */
+/** `repository`: the address of the repository; empty if unknown. */
 export type Release = {
   readonly version: string;
   readonly files: readonly ReleasedFile[];
@@ -15,22 +15,20 @@ export type Release = {
 };
 
 const TEMPLATES = "fixtures/packages";
-/** The package managers whose manifests are made from templates. */
 const MANAGERS = ["homebrew", "scoop", "winget"];
-/** The SHA-256 of a file, in hexadecimal digits. */
+/** Returns hexadecimal digits. */
 export function sha256Of(path: string): string {
   return createHash("sha256").update(readFileSync(path)).digest("hex");
 }
 
-/** The content of `SHA256SUMS`, in the format that `sha256sum --check` reads. */
+/** The format that `sha256sum --check` reads. */
 export function sumsOf(files: readonly ReleasedFile[]): string {
   return files.map(({ name, sha256 }) => `${sha256}  ${name}\n`).join("");
 }
 
 /**
- * The manifests of the package managers, by path. A paragraph of a template is omitted if it needs a file that the
- * release lacks: until a Mac has built its executables, Homebrew's formula does not name macOS. A manifest without
- * paragraphs is omitted.
+ * Manifests by path. Omits paragraphs that need a missing file: until a Mac has built its executables, Homebrew's
+ * formula does not name macOS.
  */
 export function manifestsOf(release: Release): ReadonlyMap<string, string> {
   const templates = MANAGERS.flatMap((manager) =>
@@ -42,7 +40,9 @@ export function manifestsOf(release: Release): ReadonlyMap<string, string> {
   return new Map(manifests.filter(([, text]) => text !== ""));
 }
 
-/** Fills in a template: {{version}}, {{repository}}, and {{url E}}, {{sha256 E}} or {{name E}} of the file named …E. */
+/**
+ * Fields: {{version}}, {{repository}}, and {{url E}}, {{sha256 E}} or {{name E}} of the file whose name ends with E.
+ */
 export function fill(template: string, { version, files, repository }: Release): string {
   const address = repository === "" ? MISSING_REPOSITORY : repository;
   const valueOf = (field: string, ending: string): string | undefined => {

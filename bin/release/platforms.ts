@@ -1,17 +1,16 @@
-/** The version of Node that all executables contain, and that builds them. */
+/** Contained in all executables, and required to build them. */
 export const NODE_VERSION = "26.10.0";
 
-/** A platform for which there is an executable. */
 export type ReleasedPlatform = {
   readonly name: "linux-x64" | "linux-arm64" | "darwin-x64" | "darwin-arm64" | "windows-x64";
-  /** The package of the registry with Node's binary in version `NODE_VERSION`, and the hash of this package. */
+  /** The npm package with Node's binary in version `NODE_VERSION`; `integrity` is the package's hash. */
   readonly nodePackage: string;
   readonly integrity: string;
-  /** The platform's name in better-sqlite3. */
+  /** The platform's name in better-sqlite3's prebuilds. */
   readonly addon: string;
-  /** The program that removes Node's debugging symbols, a fifth of the binary; on macOS and Windows, Node has none. */
+  /** Removes Node's debugging symbols, a fifth of the binary; Node for macOS and Windows has none. */
   readonly strip?: string;
-  /** The processor's name in Debian's packages and in container images. */
+  /** The processor's name in Debian packages and container images. Undefined if neither is built. */
   readonly architecture?: "amd64" | "arm64";
 };
 
@@ -57,15 +56,12 @@ export const PLATFORMS: readonly ReleasedPlatform[] = [
   },
 ];
 
-/**
- * The platforms whose executables are released on this machine. macOS does not run an unsigned executable, and only a
- * Mac can sign one; all others are built on Linux.
- */
+/** macOS runs only signed executables, which only a Mac can sign; all others are built on Linux. */
 export function releasedHere(platform: NodeJS.Platform): readonly ReleasedPlatform[] {
   return PLATFORMS.filter(({ name }) => name.startsWith("darwin-") === (platform === "darwin"));
 }
 
-/** The Debian release in which executables are tested and packaged, and the packages of libraries that they load. */
+/** The release in which executables are tested and packaged, and the packages of the libraries that they load. */
 export const DEBIAN = {
   suite: "bookworm",
   libraries: ["libatomic1", "libc6", "libgcc-s1", "libstdc++6"],

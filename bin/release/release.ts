@@ -1,5 +1,5 @@
-// Makes a release: platforms.ts names the executables, executables.ts makes one, and describeRelease() writes the sums
-// and manifests for the files in dist/release/. check.ts makes and tests a release on this machine.
+// platforms.ts lists the executables, executables.ts builds one, and describeRelease() writes sums and manifests.
+// check.ts builds and tests a release.
 import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
@@ -18,11 +18,11 @@ import { packagesIn, sbomOf } from "./sbom.ts";
 import { packTarball } from "./tarball.ts";
 import { requireTools, toolsToRelease } from "./tools.ts";
 
-/** The folder of a release, with the files to download. */
+/** Contains the files to publish. */
 export const RELEASE_FOLDER = "dist/release";
-/** The folder with the uncompressed executables and the container image. */
+/** Contains the uncompressed executables and the container image. */
 export const UNPACKED_FOLDER = "dist/release-unpacked";
-/** The container image, as an OCI layout. */
+/** An OCI image layout. */
 export const IMAGE_LAYOUT = join(UNPACKED_FOLDER, "image");
 
 const { name: program, version } = packageJson;
@@ -30,9 +30,8 @@ const { name: program, version } = packageJson;
 export const VERSION: string = version;
 
 /**
- * Builds everything that this machine can release: on Linux the npm package, the executables for Linux and Windows, the
- * Debian packages, the container image and the list of contents; on a Mac the executables for macOS. `tell` is called
- * with each step.
+ * On Linux, builds the npm package, executables for Linux and Windows, Debian packages, the container image and the
+ * list of contents; on a Mac, executables for macOS.
  */
 export async function makeRelease(tell: (step: string) => void): Promise<void> {
   if (process.versions.node !== NODE_VERSION)
@@ -64,7 +63,9 @@ export async function makeRelease(tell: (step: string) => void): Promise<void> {
   writeContents(RELEASE_FOLDER, commit);
 }
 
-/** Writes the list of contents of all executables into a folder. `bundleProgram` must have found their packages before. */
+/**
+ * Writes the list of contents (SBOM) of all executables. Call after `bundleProgram`, which finds the bundled packages.
+ */
 export function writeContents(folder: string, commit: Commit): void {
   const packages = packagesIn([...bundledPackages, "node_modules/better-sqlite3"]);
   const programs = [
@@ -75,7 +76,7 @@ export function writeContents(folder: string, commit: Commit): void {
   writeFileSync(join(folder, `checkout-${version}.cdx.json`), contents);
 }
 
-/** Writes `SHA256SUMS` and the manifests of package managers for the files of a release, and returns these files. */
+/** Writes `SHA256SUMS` and the manifests of package managers for the files in the folder, and returns these files. */
 export function describeRelease(folder = RELEASE_FOLDER): readonly ReleasedFile[] {
   const names = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name !== SUMS)

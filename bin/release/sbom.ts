@@ -4,10 +4,9 @@ import { join } from "node:path";
 import { Enums, Models, Serialize, Spec } from "@cyclonedx/cyclonedx-library";
 import type { Commit } from "./commit.ts";
 
-/** A program or a package that the release contains. */
 export type Part = { readonly name: string; readonly version: string; readonly license?: string | undefined };
 
-/** The npm packages in folders of `node_modules`, each once: a duplicate would get a random reference. */
+/** Each package once, because a duplicate would get a random reference. */
 export function packagesIn(folders: Iterable<string>): readonly Part[] {
   return [...new Set(folders)].map(
     (folder) => JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Part,
@@ -15,8 +14,7 @@ export function packagesIn(folders: Iterable<string>): readonly Part[] {
 }
 
 /**
- * The list of everything that the program contains, as a CycloneDX document. Serial number and time come from the
- * commit, so two builds of one commit have the same bytes.
+ * A CycloneDX document. Serial number and time come from the commit, so that two builds of a commit have equal bytes.
  */
 export function sbomOf(
   program: Part,
@@ -50,7 +48,7 @@ function componentOf(part: Part, type: Enums.ComponentType, path: string): Model
   return component;
 }
 
-/** A UUID in the form of version 5, derived from the commit. */
+/** A UUID in the format of version 5, derived from the commit. */
 function serialNumber({ hash }: Commit): string {
   const digits = createHash("sha256").update(hash).digest("hex");
   const variant = ((Number.parseInt(digits.slice(16, 17), 16) & 3) | 8).toString(16);

@@ -4,12 +4,12 @@ import { dirname, join, resolve } from "node:path";
 import { repositoryFields } from "./owner.ts";
 import { inTemporaryFolder } from "./temporary.ts";
 
-/** npm's description of a package that it packs. */
+/** The output of `npm pack --json`. */
 type Listing = readonly { readonly filename: string; readonly files: readonly { readonly path: string }[] }[];
 
 /**
- * Builds the npm package in a folder, and returns its name. It is packed from a copy with fixed file modes, because npm
- * would pack the modes of the clone, which depend on the umask; the copy also has the repository's address.
+ * Returns the file name. Packs a copy with fixed file modes, because npm would pack the clone's modes, which depend on
+ * the umask.
  */
 export function packTarball(folder: string, repository: string): string {
   const pack = (cwd: string, ...options: readonly string[]): Listing =>

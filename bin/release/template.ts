@@ -1,7 +1,7 @@
-/** A field of a template: `{{version}}`, or with an argument `{{url linux-x64.xz}}`. */
+/** `{{version}}`, or with an argument `{{url linux-x64.xz}}`. */
 const FIELD = /\{\{(\w+)(?: ([\w.-]+))?\}\}/g;
 
-/** Fills in the fields of a text; undefined if a field has no value. */
+/** Undefined if a field has no value. */
 export function fillFields(
   text: string,
   valueOf: (field: string, argument: string) => string | undefined,

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Runs `work` with a new folder, which is removed afterwards. */
 export function inTemporaryFolder<Value>(work: (folder: string) => Value): Value {
   const folder = mkdtempSync(join(tmpdir(), "checkout-release-"));
   try {

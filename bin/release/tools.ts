@@ -1,7 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** The programs that are needed in addition to Node, npm and git, each with its Debian package. */
+/** Debian packages by the name of the program. */
 type Tools = Readonly<Record<string, string>>;
 
 const RELEASE_TOOLS: Tools = {
@@ -14,12 +14,10 @@ const RELEASE_TOOLS: Tools = {
   xz: "xz-utils",
 };
 
-/** The programs that `npm run release` needs on a system. */
 export function toolsToRelease(platform: NodeJS.Platform): Tools {
   return platform === "darwin" ? { codesign: "a Mac", xz: "xz-utils" } : RELEASE_TOOLS;
 }
 
-/** The programs that `npm run release:check` needs. */
 export const CHECK_TOOLS: Tools = {
   ...RELEASE_TOOLS,
   chroot: "coreutils",
@@ -32,7 +30,7 @@ export const CHECK_TOOLS: Tools = {
   unshare: "util-linux",
 };
 
-/** Throws if one of these programs is missing; the error names all missing programs and their packages. */
+/** The error names all missing programs and their Debian packages. */
 export function requireTools(tools: Tools): void {
   const missingTools = Object.entries(tools).filter(([tool]) => !isInstalled(tool));
   if (missingTools.length === 0) return;
@@ -41,7 +39,6 @@ export function requireTools(tools: Tools): void {
   throw new Error(`${names} cannot be found; on Debian: apt-get install ${packages}`);
 }
 
-/** Whether a program is in the PATH. */
 export function isInstalled(tool: string): boolean {
   return (process.env["PATH"] ?? "").split(delimiter).some((folder) => {
     try {

@@ -21,7 +21,7 @@ export function describeProcess(
   const origin = localOrigin(port, host);
   const portal = portalOrigin(port, { publicUrl, portalUrl });
   return {
-    // An address of this machine whatever the public URL is, so that readers on this machine can use it (decision 79).
+    // A local address even with a public URL, so that programs on this machine can use it (decision 79).
     baseUrl: `${origin}/v1`,
     portalUrl: portal === undefined ? null : portal + portalPath,
     checkoutOrigin: publicUrl ?? origin,

@@ -2,9 +2,9 @@ import type { Outcome } from "../core/outcome.ts";
 import type { FileRefusal } from "../store/connection/database.ts";
 import { isStorageFailureCode } from "../store/connection/storage-failure.ts";
 
-/** A command turns the failure into an exit code, the test kit throws it; both use the same message. */
+/** Commands turn a failure into an exit code, and the test kit throws an error; both show `message`. */
 export type HostFailure = {
-  /** `usage`: the request is invalid. `failed`: the state or the machine is at fault. */
+  /** `usage`: the user's input is invalid. `failed`: the state or the machine is at fault. */
   readonly kind: "usage" | "failed";
   readonly code: string;
   readonly message: string;

@@ -87,7 +87,7 @@ function readGivenSecret(
 
 const MAX_SECRET_FILE_BYTES = 64 * 1024;
 
-/** Editors and `echo` add a final line break, which is dropped. */
+/** Drops a final line break, which editors and `echo` add. */
 function readSecret(world: SecretsWorld, variable: string, path: string): Outcome<string, HostFailure> {
   const refuse = (reason: string): Outcome<never, HostFailure> =>
     usageFailure(

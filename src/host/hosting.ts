@@ -14,16 +14,16 @@ export type ServedSandbox = {
   readonly adminToken: string;
   readonly sandbox: Pick<Sandbox, "context">;
   readonly stopRequest: Promise<void>;
-  /** Resolves when the database was deleted or replaced; the sandbox can then serve nothing. */
+  /** Resolves when the database was deleted or replaced, after which the sandbox cannot serve. */
   readonly stateLoss: Promise<HostFailure>;
 };
 
 export type StateLocation = {
   readonly folder: string | undefined;
   readonly log: LogStream;
-  /** Undefined if the log is not a file, such as a terminal. */
+  /** Undefined if the log goes elsewhere, such as to a terminal. */
   readonly logFile?: string;
-  /** Default: the whole id, so that it can be found in a log file. */
+  /** Shortens ids in log lines. Default: whole ids, so that they can be searched for. */
   readonly formatId?: (id: string) => string;
 };
 
@@ -37,7 +37,7 @@ export type Host = {
 };
 
 export type ServeCallbacks<Value> = {
-  /** `/healthz` reports readiness only after this has returned. */
+  /** `/healthz` reports readiness only after this function has returned. */
   readonly announce?: (sandbox: ServedSandbox) => Promise<void>;
   readonly use: (sandbox: ServedSandbox) => Promise<Value>;
 };

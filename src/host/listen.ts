@@ -42,7 +42,10 @@ export function requireOwnHost({
   return usageFailure(message, "name another host for the portal, or leave --portal-url out");
 }
 
-/** Warns about addresses that others reach; refuses them without an allowed host, to prevent DNS rebinding (decision 79). */
+/**
+ * Warns about addresses that other machines reach; without an allowed host, refuses them, to prevent DNS rebinding
+ * (decision 79).
+ */
 export function warnAboutExposure(
   { printer }: Pick<Host, "printer">,
   { listen: addresses = [], allowHost = [], allowControlHost = [], publicUrl, portalUrl }: ServeOptions,
@@ -104,7 +107,10 @@ type ServicePort = Pick<SandboxOptions, "deliveryTls"> & {
   readonly host?: LoopbackHost;
 };
 
-/** If the default port is taken, further ports are tried, unless there is a public or portal URL. */
+/**
+ * Without `--port`, tries further ports if the default is taken, except with a public or portal URL, which needs a
+ * fixed port.
+ */
 export async function listenOnPort(
   context: Host,
   options: ServeOptions,

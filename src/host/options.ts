@@ -12,13 +12,13 @@ export type ServeOptions = SettingOptions & {
   readonly trustFolder?: boolean;
   readonly logFormat?: LogFormat;
   readonly quiet?: boolean;
-  /** The clock of a new or reset store; default: real time. */
+  /** The clock of new and reset stores. Default: real time. */
   readonly startClock?: StoreClock;
   readonly setup?: StoreSetup;
   readonly dialect?: Dialect | undefined;
 };
 
-/** `failureOf` adds the position in the file to a refusal. */
+/** `failureOf` adds the position in the configuration file to a refusal. */
 export type StoreSetup = {
   readonly stores: readonly RequestedStore[];
   readonly failureOf: (refusal: Refusal) => HostFailure;

@@ -31,7 +31,7 @@ export async function serveSandbox<Value>(
   const secrets = readGivenSecrets(world);
   if (!secrets.ok) return secrets;
   const givenSecrets = secrets.value;
-  // The environment can give the token, because an ephemeral sandbox has no file from which a client could read it.
+  // The environment can give the token, because clients of an ephemeral sandbox have no file to read it from.
   const controlToken = givenSecrets.controlToken?.value ?? state.newToken(world, "control");
   const source = { location, secrets: givenSecrets, ...callbacks };
   if (folder === undefined) {
@@ -85,7 +85,7 @@ function serveFolder<Value>(
       const ownAccess = { apiKey, controlToken, alreadyRunning: false, signInUrl };
       runFile.write(listener.port);
       markUsed();
-      // The watch starts before the announcement, because a reader of the announcement may delete the folder immediately.
+      // Before the announcement, because its reader may delete the folder immediately.
       const watchedFiles = heldFolder === undefined ? [] : [stateFile(heldFolder.path, "database")];
       const watch = watchForLoss(context.world, watchedFiles, START_COMMAND);
       try {

@@ -32,7 +32,7 @@ type StateParts = StateOrigin & {
   readonly forgetStore: (erasure: Erasure) => void;
 };
 
-/** `apiKey`: null if it was not stored. `folderHold`: undefined if events are delivered. */
+/** `apiKey`: null if only its hash is known. `folderHold`: undefined if webhooks may be delivered. */
 export async function openFirstStore(
   { world }: Host,
   options: ServeOptions,
@@ -56,12 +56,12 @@ export async function openFirstStore(
   const firstStore = seedOutcome.value;
   const credentialsOutcome = await checkpointFirstStore(world, heldFolder, store);
   if (!credentialsOutcome.ok) return credentialsOutcome;
-  // The key is read again: an earlier attempt of this start may have failed after its commit, and its key is then on disk.
+  // Read again from the file: an earlier attempt of this start may have committed the store before it failed.
   const apiKey = firstStore.apiKey ?? credentialsOutcome.value?.stores[firstStore.id]?.api_key ?? null;
   return accept({ apiKey, folderHold });
 }
 
-/** The first store is copied into `sandbox.db` itself, so that it does not depend on the log (decision 54). */
+/** Copies the first store into `sandbox.db` itself, so that the store survives the loss of the log (decision 54). */
 async function checkpointFirstStore(
   world: GuestWorld,
   heldFolder: HeldFolder,
@@ -86,7 +86,8 @@ export function openState(
   if (heldFolder !== undefined) {
     const databaseCheck = state.requireDatabase(world, heldFolder.path);
     if (!databaseCheck.ok) return databaseCheck;
-    // Nobody has seen the store of a start that was never ready, and its writes may be incomplete.
+    // Deletes the database of a start that was never ready: nobody has used its store, and its writes may be
+    // incomplete.
     if (credentials?.ready === false && isLogEmpty(path))
       for (const suffix of ["", "-wal", "-shm"]) world.files.remove(path + suffix);
   }
@@ -141,7 +142,7 @@ async function setUp(
     changes = outcome.value.changes;
     return accept(outcome.value.made);
   };
-  // `report` is called only after the commit, because the transaction may have run twice.
+  // Reports only after the commit, because the transaction may run twice.
   return { seedHook: applySetup, report: () => setup.onApplied(changes) };
 }
 
@@ -194,17 +195,19 @@ function refuseSeed(
 
 const NO_ASSUMPTIONS = { forget: () => undefined };
 
-/** Must be called before the folder is claimed, and before the database is opened. */
+/**
+ * Call before the folder is claimed, which replaces run.json, and before the database is opened, which changes the log.
+ */
 export function lostLogWarning(
   world: Pick<World, "files" | "processStartTime">,
   folder: string,
 ): string | undefined {
   const run = parseRunRecord(world.files.read(stateFile(folder, "run")) ?? "");
-  // A sandbox writes its version when it is ready; before that, it may have written nothing.
+  // `version` is missing until the sandbox is ready; before that, the log may be empty without a loss.
   if (run?.version === undefined) return undefined;
   const database = stateFile(folder, "database");
   if (isRunningOwner(world, run, world.files.stat(folder)?.id) || !isLogEmpty(database)) return undefined;
-  // The log was empty when the sandbox wrote run.json, and it has changed nothing since.
+  // The log was empty when run.json was written, and nothing has been written since.
   if (openingOfEmptyLog(database) === run.opening) return undefined;
   return `warning: the last sandbox of ${printable(folder)} was killed, and ${printable(database)}-wal is missing or empty: changes that were only in that log are lost, unless another program has written them into the database`;
 }

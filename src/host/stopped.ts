@@ -16,7 +16,7 @@ type ReachableSandbox = {
   readonly send: (request: OutboundRequest) => Promise<OutboundResult>;
 };
 
-/** Needs no socket and no timers. Completes interrupted work first. */
+/** Runs `use` on the state of a stopped sandbox, without socket and timers. */
 export async function withStoppedFolder<Value>(
   context: Host,
   folder: string,

@@ -5,7 +5,10 @@ import type { TlsTrust, World } from "../world.ts";
 import { usageFailure, type HostFailure } from "./failure.ts";
 import { readNamedText } from "./named-file.ts";
 
-/** A refusal continues a sentence after the path. `isKept`: the text is stored, so private keys and long texts are refused. */
+/**
+ * A refusal is the rest of a sentence that begins with the path. `isKept`: the text is stored, so private keys and long
+ * texts are refused.
+ */
 export function readCertificates(
   world: Pick<World, "cwd" | "files">,
   file: string,

@@ -17,10 +17,10 @@ import { openFirstStore, openState, secretValues } from "./state.ts";
 
 type OpenedService = Pick<ServedSandbox, "stopRequest"> & {
   readonly service: PortlessService;
-  /** The key of the first store; null if the key was not stored. */
+  /** The key of the first store; null if only its hash is known. */
   readonly apiKey: string | null;
   readonly runFile: ReturnType<typeof createRunFile>;
-  /** Marks the state as used; without it, the stop leaves the state unchanged. */
+  /** Without this call, closing leaves the state unchanged, as for a refused start. */
   readonly markUsed: () => void;
 };
 
@@ -31,7 +31,7 @@ export async function withService<Value>(
   use: (service: OpenedService) => Promise<Outcome<Value, HostFailure>>,
 ): Promise<Outcome<Value, HostFailure>> {
   const { world } = context;
-  // Checked before anything is created, so that a new key never replaces a file that is not ours.
+  // Read before anything is created, so that a new key cannot replace a file that is not checkout's.
   const credentials =
     heldFolder === undefined ? accept(undefined) : state.readCredentials(world, heldFolder.path);
   if (!credentials.ok) return credentials;

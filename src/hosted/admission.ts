@@ -12,11 +12,11 @@ import { hostedHosts } from "./sandbox.ts";
 
 const CHECKED_HEADERS = ["host", "expect", "origin", "authorization", "sec-fetch-site"] as const;
 
-/** A page of another site can send any number of requests, so they are refused before they reach an object. */
+/** Refuses requests before they reach a Durable Object, because any web page can send any number of requests. */
 export function createAdmissionCheck(env: HostedEnv): (request: Request, url: URL) => boolean {
   const { SETTINGS, CONTROL_TOKEN: controlToken, ADMIN_TOKEN: adminToken } = env;
   const hosts = hostsOf(hostedHosts(SETTINGS));
-  // Only the object of the token's store knows whether the token exists.
+  // Only the object of the token's store knows whether the token exists, so any well-formed token is admitted here.
   const identify = (_kind: "token", token: string) =>
     storeTokenBits(token) === undefined ? undefined : OWNER;
   const control = { controlToken, adminToken, tokens: { identify } };

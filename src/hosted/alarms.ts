@@ -5,7 +5,7 @@ import type { WorkerWorld } from "./world.ts";
 
 const ALARM_DELAY_MS = 10_000;
 
-/** While the object is in memory, timers do its work; the durable alarm only starts the object again. */
+/** While the object is in memory, timers do its work; the durable alarm only restarts the object. */
 export function createObjectAlarm(
   storage: Pick<ObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm">,
   { now }: Pick<WorkerWorld, "now">,
@@ -17,9 +17,9 @@ export function createObjectAlarm(
     return storage.setAlarm(time);
   };
   return {
-    /** A write may have created due work. Sets the alarm, unless it fires within 10 s anyway. */
+    /** Call after each write, which may have created due work. Keeps an alarm that fires within `ALARM_DELAY_MS`. */
     onWrite: (): void => {
-      // Not awaited: the runtime writes the alarm together with the rows.
+      // Not awaited, because the runtime commits the alarm together with the rows.
       if (alarmAt > now() + ALARM_DELAY_MS || alarmAt <= now()) void arm(now() + ALARM_DELAY_MS);
     },
     settle: async (store: Store): Promise<void> => {

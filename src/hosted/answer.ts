@@ -10,7 +10,7 @@ import { sleep } from "./world.ts";
 const OPTIONS = {
   limits: { bodyLimits: [DRILL_BODY_LIMIT] },
   isStreamed: false,
-  // The runtime itself waits for a late body as long as the client keeps the connection.
+  // The Workers runtime itself would wait for a late body as long as the connection is open.
   awaitTimeout: (signal: AbortSignal) => sleep(SERVER_LIMITS.requestTimeoutMs, signal),
 };
 
@@ -28,7 +28,7 @@ export async function toWorkerResponse(
   }
 }
 
-/** Such a request has no URL, because its Host or target is invalid. */
+/** For a request without a valid URL, because its Host or target is invalid. */
 export async function refuseUnreadable(
   { service }: Pick<Sandbox, "service">,
   { method }: Pick<Request, "method">,

@@ -6,7 +6,7 @@ import { toStorageError } from "../store/connection/group-commit.ts";
 import { toPositional } from "../store/connection/statements.ts";
 import { storageFailure, StorageUnavailable } from "../store/connection/storage-failure.ts";
 
-/** The platform's limit, which the open-source runtime does not enforce. */
+/** The platform's limit of a row, which the open-source runtime does not enforce. */
 const MAX_ROW_BYTES = 2_000_000;
 
 type Value = string | number | ArrayBuffer | null;
@@ -57,11 +57,10 @@ export function createConnection(storage: ObjectStorage): Connection {
     const run = (...values: Parameters<typeof work>) => storage.transactionSync(() => work(...values));
     return Object.assign(run, { immediate: run });
   };
-  // The tables declare the types of their rows and parameters, as they do for a file.
+  // The cast is as safe as for a file: each table declares the types of its rows and parameters.
   return { prepare, exec: (text) => void sql.exec(text), transaction } as Connection;
 }
 
-/** Throws if the values together exceed `MAX_ROW_BYTES`. */
 function valuesIn(bindings: readonly unknown[]): Value[] {
   const values = bindings.map(valueOf);
   if (values.reduce((sum: number, value) => sum + sizeOf(value), 0) > MAX_ROW_BYTES)
@@ -74,7 +73,7 @@ function valueOf(value: unknown): Value {
   return value === undefined ? null : (value as Value);
 }
 
-/** In bytes. A text that fits into a row in any encoding counts one byte per character. */
+/** In bytes. A text that fits in any encoding counts one byte per character, which saves encoding the text. */
 function sizeOf(value: Value): number {
   if (typeof value === "string")
     return value.length * 3 <= MAX_ROW_BYTES ? value.length : Buffer.byteLength(value);
@@ -92,10 +91,10 @@ function convertBlobs(row: Record<string, Value>): Readonly<Record<string, unkno
   return row;
 }
 
-/** The runtime's errors have no property for SQLite's error code. */
+/** The runtime's errors contain SQLite's code only in their message. */
 const SQLITE_CODE = /\bSQLITE_[A-Z_]+/;
 
-/** An error of the disk becomes StorageUnavailable, as for a state file; other errors stay unchanged. */
+/** Turns storage errors into StorageUnavailable, as for a state file; other errors stay unchanged. */
 export function toStorageFailure(error: unknown): unknown {
   const [code] = (isError(error) ? SQLITE_CODE.exec(error.message) : null) ?? [];
   return code === undefined || !isError(error)
@@ -105,7 +104,10 @@ export function toStorageFailure(error: unknown): unknown {
 
 const HIDDEN_ERROR = /^internal error; reference = /;
 
-/** The object's own errors keep their message; a hidden error is about its database. */
+/**
+ * The runtime hides the message of database errors (`HIDDEN_ERROR`); errors of the object's own code keep their
+ * message.
+ */
 export function toObjectFailure(error: unknown): unknown {
   if (!isError(error) || !HIDDEN_ERROR.test(error.message)) return toStorageFailure(error);
   return new StorageUnavailable(storageFailure("file_operation_failed"), { cause: error });

@@ -13,23 +13,23 @@ export type StoreInput = {
   readonly name: string | undefined;
   readonly dialect?: Dialect | undefined;
   readonly merchant: { readonly id: string } | undefined;
-  /** The first store's id and key, as saved on the operator's disk. Default: id and key are generated. */
+  /** The first store's id and key from the operator's disk. Default: both are generated. */
   readonly given?: FirstStore | undefined;
 };
 
 export type ObjectCalls = {
-  /** Counts since the object was started, or since its disk last failed. */
+  /** Whether the object has changed rows since it started or since its last storage failure. */
   hasWritten(): boolean;
 };
 
 export type StoreCalls = ObjectCalls & {
   /**
-   * Undefined if the object already has another store, so that another mark must be drawn. A given store is returned if
-   * a killed start has created it, and refused with `state_conflict` if its object has another store.
+   * Undefined if the object has another store, so that the caller draws another mark. With `given`, returns the given
+   * store if a killed start created it, and refuses another store.
    */
   create(input: StoreInput): Promise<Outcome<NewStore> | undefined>;
   describe(): Promise<Outcome<SandboxDescription>>;
-  /** Does nothing if there is no store. Refuses like `resetStores`. */
+  /** Does nothing without a store. Refuses like `resetStores`. */
   reset(): Promise<Outcome<void>>;
   erase(): Promise<void>;
 };

@@ -21,7 +21,7 @@ import { consoleStream, randomMark, workerWorld } from "./world.ts";
 
 type OpenIndex = Awaited<ReturnType<typeof openIndex>>;
 
-/** A store's rows are in the store's own object. Handles no v1 request, webhook or page. */
+/** Lists all stores and serves operations on several stores; the data of each store is in its own object. */
 export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls {
   private index: OpenIndex | undefined;
 
@@ -35,7 +35,7 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
   async fetch(request: Request): Promise<Response> {
     const { sandbox, store } = this.requireIndex();
     const response = await toWorkerResponse(sandbox, request);
-    // The throw lets the Worker refuse the request, and remember the failure for its health check.
+    // Throws, so that the Worker refuses the request and remembers the failure for its health check.
     const failure = store.failure();
     if (response.status === 503 && failure !== undefined) throw new Error(failure.message);
     return response;
@@ -45,7 +45,7 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
     return this.requireIndex().store.hasWritten();
   }
 
-  /** Repeats erasures that were interrupted or have failed. */
+  /** Repeats erasures that were interrupted or failed. */
   async alarm(): Promise<void> {
     const { store, alarm } = this.requireIndex();
     await alarm.settle(store);
@@ -76,7 +76,7 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
 
 async function openIndex({ storage }: ObjectState, env: HostedEnv) {
   migrateTables(storage);
-  // Mark 0, because the ids that the index creates name no object.
+  // Mark 0, because ids that the index creates are not routed to an object.
   const world = workerWorld(0);
   const connection = createConnection(storage);
   const alarm = createObjectAlarm(storage, world, await storage.getAlarm());
@@ -84,11 +84,11 @@ async function openIndex({ storage }: ObjectState, env: HostedEnv) {
   const { home, folderHold } = env.SETTINGS;
   await store.write(() => {
     if (store.instance.id() === undefined) store.instance.renew(world.freshId());
-    // The state now belongs to this folder, because it delivers from here.
+    // From now on the state belongs to this folder, from which it delivers.
     if (home !== null && folderHold === null && store.home.path() !== home) store.home.record(home);
   });
   const operations = { ...REFUSED_OPERATIONS, ...operationsOn(store, env) };
-  // Only a deletion is forwarded from here: the operation `reset` resets the objects itself.
+  // Forwards only deletions: the operation `reset` resets the objects itself.
   const forgetStore = async ({ storeId, kind }: Erasure): Promise<void> =>
     kind === "delete" ? storeObject(env, storeId).erase().catch(throwObjectFailure) : undefined;
   const sandbox = createHostedSandbox(world, env, { connection, store, operations, forgetStore });

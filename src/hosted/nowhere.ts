@@ -7,8 +7,8 @@ import { openObjectStore } from "./store.ts";
 import { workerWorld } from "./world.ts";
 
 /**
- * Refuses with the usual messages in the usual order, and serves the static files of the pages. Each request
- * gets a new one, because the timers of a Worker end with their request.
+ * For requests without a store: serves static files, and refuses other requests with the usual errors. Create one for
+ * each request, because a Worker's timers end with the request.
  */
 export function createStorelessSandbox(env: HostedEnv): Sandbox {
   const world = workerWorld(0);

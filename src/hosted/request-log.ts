@@ -7,7 +7,7 @@ import { requestsTable, type RequestBatch } from "../store/request/requests.ts";
 import type { Store } from "../store/store.ts";
 import type { WorkerWorld } from "./world.ts";
 
-/** Even with the longest details, a row of this many requests stays below the platform's maximum. */
+/** Keeps a row below the platform's maximum, even if each request has the longest details. */
 const MAX_REQUESTS_IN_ROW = 50;
 
 type LogParts = {

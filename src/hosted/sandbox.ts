@@ -16,7 +16,7 @@ type SandboxParts = {
   readonly connection: Connection;
   readonly store: Store;
   readonly operations: SandboxOptions["operations"] & {};
-  /** Deletes the data that a store has elsewhere. Default: a store has none. */
+  /** Deletes the store's data outside this database. Default: there is none. */
   readonly forgetStore?: SandboxOptions["forgetStore"];
 };
 
@@ -56,7 +56,7 @@ export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: S
     ...sandbox,
     stop: async (graceMs) => {
       await sandbox.stop(graceMs);
-      // Requests that are still being answered are not logged, because their store is about to be deleted.
+      // Requests that are still open are not logged, because their store is about to be deleted.
       requestLog.close();
     },
   };
@@ -69,12 +69,12 @@ export function hostedHosts({ port, origin }: Pick<HostedSettings, "port" | "ori
     allowHosts: [],
     allowControlHosts: [new URL(origin).host],
     publicUrl: origin,
-    // A portal would need an origin of its own; a hosted service has no portal.
+    // A hosted service has no portal, which would need its own origin.
     portalUrl: undefined,
   };
 }
 
-/** No copy of a key is kept: only the caller gets it. */
+/** Keeps no copy of new keys: only the caller receives a key. */
 export function storeMakerOf({ MASTER_KEY }: Pick<HostedEnv, "MASTER_KEY">) {
   return {
     masterKey: Buffer.from(MASTER_KEY, "hex"),

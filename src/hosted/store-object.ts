@@ -38,10 +38,10 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     if (openedStore === undefined) return toWorkerResponse(createStorelessSandbox(this.env), request);
     const { method, headers, url } = request;
     const response = await toWorkerResponse(openedStore.sandbox, request);
-    // The store was deleted meanwhile, so the answer is the answer for an unknown store.
+    // The store was deleted during the request, so the client gets the answer for an unknown store.
     if (this.openedStore !== openedStore && response.status >= 500)
       return toWorkerResponse(createStorelessSandbox(this.env), new Request(url, { method, headers }));
-    // The throw lets the Worker refuse the request, and remember the failure for its health check.
+    // Throws, so that the Worker refuses the request and remembers the failure for its health check.
     const failure = openedStore.store.failure();
     if (response.status === 503 && failure !== undefined) throw new Error(failure.message);
     if (method !== "GET" && new URL(url).pathname.startsWith(CONTROL_PREFIX))
@@ -62,7 +62,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     const { storage } = this.ctx;
     if (this.openedStore !== undefined) return input.given && this.findGivenStore(input.given);
     const createdStore = storage.transactionSync(() => insertNewStore(storage, this.env, input));
-    // The alarm is on disk together with the rows: after a crash, it reports the store to the index.
+    // The alarm is committed with the rows: after a crash, it reports the store to the index.
     createObjectAlarm(storage, workerWorld(input.mark), null).onWrite();
     this.openedStore = await openStore(storage, this.env);
     await this.reportToIndex();
@@ -119,7 +119,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
   }
 }
 
-/** Only an object has these facts: its mark, and the details that it last reported to the index. */
+/** `told`: the details that were last reported to the index, as JSON. */
 const HOSTED_DDL = "CREATE TABLE hosted_store (mark INTEGER NOT NULL, told TEXT) STRICT";
 
 function insertNewStore(

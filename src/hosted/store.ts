@@ -35,10 +35,7 @@ export function migrateTables(storage: ObjectStorage): void {
 
 type ObjectStore = Store & { readonly hasWritten: () => boolean };
 
-/**
- * Writes run immediately; the runtime delays answers until the writes are on disk. `onWrite` is called after
- * each transaction.
- */
+/** Writes run immediately; the runtime holds back answers until the writes are on disk. */
 export function openObjectStore(
   connection: Connection,
   options: {

@@ -19,7 +19,7 @@ let lastFailure:
   | { readonly key: string; readonly failure: StorageUnavailable; readonly isRead: boolean }
   | undefined;
 
-/** Keeps no state but facts about objects, so any number of instances can run. */
+/** Caches only facts about objects, so any number of instances can run. */
 export class HostedService extends WorkerEntrypoint<HostedEnv> {
   async fetch(request: Request): Promise<Response> {
     const { env } = this;
@@ -52,7 +52,7 @@ export class HostedService extends WorkerEntrypoint<HostedEnv> {
       const wasLastFailureWrite = lastFailure?.key === key && !lastFailure.isRead;
       if (failure instanceof StorageUnavailable)
         lastFailure = { key, failure, isRead: method === "GET" && !wasLastFailureWrite };
-      // The request is copied without its body, which the object may have read already.
+      // Without the body, which the object may have read already.
       return failedResponse(createStorelessSandbox(env), new Request(url, { method, headers }), failure);
     }
   }
@@ -88,7 +88,7 @@ async function findObject(
   }
 }
 
-/** The open-source runtime would create a database even for an invented id. */
+/** The open-source runtime would create a database for any id, even an invented one. */
 async function objectExists({ OBJECT_FILES }: HostedEnv, mark: Mark): Promise<boolean> {
   if (OBJECT_FILES === undefined || existingMarks.has(mark)) return true;
   const path = `${OBJECT_CLASSES.stores}/${objectFileName("stores", objectName(mark))}`;

@@ -41,7 +41,10 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
   });
 }
 
-/** The Worker's network gives no reasons: a refused address, a missing address and an untrusted certificate look alike. */
+/**
+ * The Worker's network gives no reasons: a refused address, a missing address and an untrusted certificate look the
+ * same.
+ */
 async function send({ url, method, headers, body, ...limits }: OutboundRequest): Promise<OutboundResult> {
   const { timeoutMs, maxResponseBytes, oversize } = limits;
   const signal = AbortSignal.timeout(timeoutMs);
@@ -70,7 +73,7 @@ async function send({ url, method, headers, body, ...limits }: OutboundRequest):
     if (signal.aborted)
       return { ok: false, failure: "timeout", message: `no whole answer within ${timeoutMs} ms` };
     const message = isError(error) ? error.message : String(error);
-    // The runtime reports a lost connection, and a port on which nothing listens, in the same way.
+    // The runtime reports a lost connection and a port without a listener in the same way.
     if (isAnswered || /connection lost/i.test(message))
       return { ok: false, failure: "connection_lost", message };
     return { ok: false, failure: "unreachable", message: NO_CONNECTION_TEXT };
@@ -94,7 +97,7 @@ async function readUpTo({ body, headers }: Response, maxBytes: number): Promise<
       if (size > maxBytes) break;
     }
   } catch (streamError) {
-    // The length of a decoded body says nothing: the header announces the encoded length.
+    // Content-Length of an encoded body announces another length than the decoded body's.
     const declaredLength = headers.has("content-encoding") ? null : headers.get("content-length");
     if (declaredLength === null || size < Number(declaredLength)) error = streamError;
   }

@@ -7,12 +7,12 @@ import { decisionsOfRefusal, type DecisionNumbers } from "../core/readiness/reli
 import { refusalResponse } from "../web/answer.ts";
 import type { HttpResponse } from "../world.ts";
 
-/** `isUnlogged`: the access log omits the answer, as it does portal pages and polls. */
+/** `isUnlogged`: omitted from the access log, like portal pages and polls. */
 export type Answer = HttpResponse & {
   readonly note?: string;
   readonly isUnlogged?: true;
   readonly logFields?: LogFields;
-  /** The wait before the answer is sent, in milliseconds (decision 94). */
+  /** Delay before the answer is sent, in milliseconds (decision 94). */
   readonly delayMs?: number;
 };
 
@@ -27,7 +27,7 @@ export type LogFields = {
   readonly fault?: AppliedFault;
 };
 
-/** The log gets the sandbox's own code, even if a dialect is given. */
+/** The response uses the dialect's code and status; the log gets the sandbox's own code. */
 export function answerRefusal(
   requestId: string,
   refusal: Refusal,
@@ -38,7 +38,7 @@ export function answerRefusal(
   return { ...refusalResponse(requestId, refusal, dialect), note: refusal.code, logFields };
 }
 
-/** Shows no paths; has `Retry-After` if only a lock prevents writes. */
+/** Contains no paths. Sets `Retry-After` only if another process holds a lock. */
 export function storageRefusal({ failure }: StorageUnavailable): Refusal {
   const message = `the database cannot be used right now: ${failure.sentence}; try again with the same key`;
   const hint = failure.code === "file_locked" ? { retryAfterSeconds: 1 } : {};

@@ -24,11 +24,11 @@ export type AreaRoute<Context, Caller = void> = Route & {
 export type Area<Context, Caller = void> = {
   readonly routes: readonly AreaRoute<Context, Caller>[];
   readonly find: Router<AreaRoute<Context, Caller>>;
-  /** The name of the sequence of request ids: with a seed, requests to the control API do not change the ids of v1. */
+  /** Names the sequence of request ids: with a seed, control requests then do not change the ids of v1 requests. */
   readonly requestIdStream: string;
   /** Refuses before routing, so that refusals do not reveal whether a route exists (decision 3). */
   readonly admit: (context: Context, request: HttpRequest) => Outcome<Caller>;
-  /** The erasure of a store waits for its requests. Undefined for requests without a store. */
+  /** The store whose erasure waits for this request; undefined if the request is about no store. */
   readonly storeIdOf: (context: Context, request: HttpRequest) => string | undefined;
   readonly refuse: (
     context: Context,
@@ -43,7 +43,7 @@ export type Area<Context, Caller = void> = {
   ) => Promise<Answer>;
 };
 
-/** A refusal has the format of the area. Waits while the store of the request is being erased. */
+/** Waits while the store of the request is being erased. A refusal has the area's format. */
 export async function answerInArea<Context extends Pick<ServiceContext, "world" | "storeGate">, Caller>(
   area: Area<Context, Caller>,
   context: Context,

@@ -15,7 +15,7 @@ import type { PortalContext } from "./pages/portal/view.ts";
 
 export type AreasContext = ApiContext & ControlContext & PagesContext & PortalContext & FallbackContext;
 
-/** Each audience has its own host names. */
+/** Each audience is served under its own host names. */
 type Audience = "merchant" | "control" | "portal" | "browser";
 
 export type HostsByAudience = Readonly<
@@ -44,7 +44,7 @@ const FALLBACK_ROUTES: readonly AreaRoute<FallbackContext>[] = [
     methods: ["GET"],
     path: "/healthz",
     role: "anyone",
-    // Says only whether the service is ready, and if not, why (decision 43).
+    // Needs no key, so it says only whether the service is ready, and why not (decision 43).
     answer: async ({ store, isReady }, { requestId }) => {
       if (!(await isReady())) return refuseFact("starting", {}, { retryAfterSeconds: 1 });
       const failure = store.failure();
@@ -69,8 +69,8 @@ const FALLBACK_ROUTES_AREA: Area<FallbackContext> = {
 const FALLBACK_AREA = mount("/", "merchant", () => FALLBACK_ROUTES_AREA);
 
 /**
- * The first matching area answers. Control API and pages are loaded with their first request, so that a start
- * does not wait for them.
+ * Pages and the control API are loaded at their first request, so that a start does not wait for them. The first
+ * matching prefix wins.
  */
 export const AREAS: readonly MountedArea[] = [
   mount("/v1/", "merchant", () => V1_AREA),
@@ -90,7 +90,7 @@ function mount<AreaCaller>(
   audience: Audience,
   load: () => Area<AreasContext, AreaCaller> | Promise<Area<AreasContext, AreaCaller>>,
 ) {
-  // The area is kept, because in the bundle each dynamic import copies the exports of its module.
+  // Cached, because in the bundle each dynamic import copies the exports of its module.
   let area: Area<AreasContext, AreaCaller> | undefined;
   const getArea = async (): Promise<Area<AreasContext, AreaCaller>> => (area ??= await load());
   return {

@@ -4,7 +4,7 @@ import type { FinishedAttemptEntry } from "../core/webhook/shapes.ts";
 
 type StatusChanges = { readonly count: number; readonly firstChanges: readonly StatusChangeEntry[] };
 
-/** Times are milliseconds by the store's clock. */
+/** `from` and `to`: milliseconds by the store's clock. */
 export type ClockMove = {
   readonly number: number;
   readonly from: number;

@@ -14,10 +14,7 @@ type ControlTokens = {
   };
 };
 
-/**
- * Refuses requests from a browser or without a token. Comparisons take constant time; a token is valid only
- * for its own role.
- */
+/** Refuses requests of browsers and requests without a valid token. Tokens are compared in constant time. */
 export function admitToControl(
   { controlToken, adminToken, tokens }: ControlTokens,
   request: HttpRequest,

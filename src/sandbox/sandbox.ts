@@ -54,7 +54,7 @@ export type SandboxParts = Pick<
   readonly log: AccessLog;
   readonly requests: RequestLog;
   readonly isAsleep?: boolean;
-  /** `requestId`: as the caller received it, or the name of the failed work. */
+  /** `requestId`: the id that the caller received, or the name of the work that failed. */
   readonly report: (requestId: string, error: unknown) => void;
 };
 
@@ -63,10 +63,10 @@ export type SandboxOptions = SandboxParts &
   Omit<ServedSettings, "rateLimit" | "listen" | "publicUrl" | "portalUrl" | "ca" | "keptRequests"> & {
     readonly rateLimit: RateLimit | "off";
     readonly addresses: readonly ListenAddress[];
-    /** Payers reach the payment pages there. Default: an origin on this machine. */
+    /** Origin at which payers reach the payment pages. Default: an origin on this machine. */
     readonly publicUrl: string | undefined;
     readonly portalUrl: string | undefined;
-    /** `public`: events are sent to public addresses (decision 124). Default: to loopback addresses. */
+    /** `public`: webhooks are sent to public addresses (decision 124). Default: to loopback addresses. */
     readonly targetReach?: "public";
   };
 
@@ -83,7 +83,6 @@ export type SandboxContext = AreasContext & DispatchContext;
 
 type SandboxWorld = SandboxContext["world"] & Pick<World, "after" | "randomBytes" | "freshId">;
 
-/** Each readable request first passes the guard; every answer is passed to the logs. */
 export function createSandbox(world: SandboxWorld, options: SandboxOptions): Sandbox {
   const report = (work: string) => (error: unknown) => options.report(work, error);
   const writeSignals = createWriteSignals(world);
@@ -122,7 +121,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     answer: async (request) => {
       const startedAt = world.monotonic();
       const answer = await answerSafely(request);
-      // The delay is here, where an erasure of the store no longer waits for the request.
+      // After the area has answered, so that an erasure of the store does not wait for the delay.
       if (answer.delayMs !== undefined) await context.pause(answer.delayMs);
       return note(request, answer, startedAt);
     },
@@ -195,7 +194,6 @@ const IDLE_TIMERS = {
 const TOO_MANY_COOKIES =
   "; most of them are cookies of other programs on this machine: delete the cookies of localhost and 127.0.0.1 in this browser, then reload";
 
-/** The state of listeners, drills and clock moves is only in memory. */
 function createMemoryState(world: SandboxWorld, { notify }: WriteSignals, report: (error: unknown) => void) {
   const notifyChange = (storeId: string): void => notify(storeId, { checkoutId: null });
   return {
@@ -223,7 +221,7 @@ function createRequestLogger(
   { now, monotonic }: Pick<World, "now" | "monotonic">,
 ) {
   return (request: Pick<HttpRequest, "method" | "target">, answer: Answer, startedAt: number): Answer => {
-    // Rounded up to a tenth, as in both logs, so that no request ends before its checkout was created.
+    // Rounded up to a tenth, as in both logs, so that no request seems to end before the checkout that it created.
     const milliseconds = Math.ceil((monotonic() - startedAt) * 10) / 10;
     const logValues = { at: now(), milliseconds, secrets };
     const { audience } = areaOf(request);
@@ -261,7 +259,7 @@ export function hostsOf(
     });
     return { local: allowed, remote: allowed };
   };
-  // A client on another machine can also send a loopback name as Host, so such a name permits nothing there.
+  // For requests from other machines, loopback names are not accepted: any client can send them as Host.
   const byReach = (rule: { readonly flag: string; readonly hosts: readonly string[] }) => ({
     local: allowedHosts(port, rule),
     remote: allowedHosts(port, { ...rule, ownNames: [] }),
@@ -272,12 +270,12 @@ export function hostsOf(
     merchant,
     browser: everywhere(portalHosts),
     control: byReach({ flag: "--allow-control-host", hosts: allowControlHosts }),
-    // Without a portal, its address answers 404 under every name.
+    // Without a portal, its path answers 404 under all names of the merchant area.
     portal: hasPortal ? byReach({ flag: "--portal-url", hosts: portalHosts }) : merchant,
   };
 }
 
-/** Only a proxy's address may omit the port, never the sandbox's own address. */
+/** Behind a proxy, Host may omit the port; for the sandbox's own address, it may not. */
 function publicHosts(url: string | undefined, port: number): readonly string[] {
   if (url === undefined) return [];
   const { host } = new URL(url);
@@ -295,7 +293,7 @@ function entryOf(
   return { ...times, method, status, requestId, ...shownTexts };
 }
 
-/** A 503 if the disk failed, a 409 if a signing secret cannot be decrypted, otherwise a 500. */
+/** 503 if the disk failed, 409 if a signing secret cannot be decrypted, otherwise 500. */
 function refusalOfFailure(error: unknown, requestId: string): Refusal {
   const knownError = toStorageError(error);
   if (knownError instanceof StorageUnavailable) return storageRefusal(knownError);

@@ -12,7 +12,9 @@ type StoreContext = Pick<ServiceContext, "store"> & { readonly world: Pick<Servi
 export type CheckoutRef = { readonly storeId: string | null; readonly checkoutId: string };
 export type EndpointRef = { readonly storeId: string; readonly endpointId: string };
 
-/** Uses one transaction with one `now`, the store's time. Refuses with `not_found`, also during an erasure. */
+/**
+ * Runs `work` in one transaction with one `now`, the store's time. A store that is being erased is refused as unknown.
+ */
 export function withStore<Value>(
   context: StoreContext,
   storeId: string,
@@ -25,7 +27,6 @@ export function withStore<Value>(
   });
 }
 
-/** Refuses with `not_found`, also for another store's endpoint. */
 export function withEndpoint<Value>(
   context: StoreContext,
   { storeId, endpointId }: EndpointRef,
@@ -37,7 +38,6 @@ export function withEndpoint<Value>(
   });
 }
 
-/** Refuses with `session_not_found`, also for another store's checkout. */
 export function withCheckout<Value>(
   context: StoreContext,
   ref: CheckoutRef,
@@ -78,7 +78,7 @@ export function refuseNoStore(): Outcome<never> {
   return refuseFact("no_store_yet", {}, { next: STORES_HINT });
 }
 
-/** In milliseconds; real time if there is no such store, or if it is being erased. */
+/** In milliseconds. Real time if the store does not exist or is being erased. */
 export function storeTime(context: StoreContext, storeId: string): number {
   return storeTimeOf(context, storeId) ?? context.world.now();
 }

@@ -32,7 +32,6 @@ export function capabilitiesTable(connection: Connection, notifyChange: () => vo
     of: (storeId: string): Capability[] =>
       selectOf.all(storeId).map((row) => Object.assign(row, { active: row.active === 1 })),
 
-    /** Does nothing if the store does not have the capability. */
     set: (storeId: string, { name, active }: Pick<Capability, "name" | "active">): void => {
       update.run({ storeId, name, active: Number(active) });
       notifyChange();

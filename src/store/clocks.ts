@@ -1,7 +1,7 @@
 import type { StoreClock } from "../core/clock.ts";
 import type { Connection } from "./connection/connection.ts";
 
-/** A store that is being erased has no clock, so that nothing happens in it (decisions 18, 91). */
+/** Stores that are being erased have no clock, so nothing in them becomes due (decisions 18, 91). */
 export function clocksTable(connection: Connection, notifyChange: () => void) {
   const select = connection.prepare<[string], StoreClock>(
     `SELECT clock_offset AS offsetMs, clock_frozen_at AS frozenAt FROM stores

@@ -5,7 +5,6 @@ import type { Scheduler } from "./connection/group-commit.ts";
 import { cacheBriefly } from "./connection/remembered.ts";
 import type { KeyEntry } from "../core/store/shapes.ts";
 
-/** Times are milliseconds by the store's clock. */
 export type KeySummary = Omit<KeyEntry, "keyId"> & Pick<Credential, "id">;
 
 export type CredentialInStore = Credential & {
@@ -17,7 +16,7 @@ type NewCredential = Credential & {
   readonly keyHash: string;
   readonly lastFour: string;
   readonly createdAt: number;
-  /** The key belongs to a lease, and ends with the lease. */
+  /** The key is revoked when its drill ends. */
   readonly isForDrill?: boolean;
 };
 type StoredRow<Value> = Omit<Value, "scopes"> & { readonly scopes: string };
@@ -37,7 +36,6 @@ CREATE TABLE credentials (
 CREATE INDEX credentials_of_store ON credentials (store_id);
 `;
 
-/** Keys are stored as hashes (interface 24). */
 export function credentialsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<
     Omit<StoredRow<NewCredential>, "isForDrill"> & { readonly forDrill: number }
@@ -81,7 +79,6 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
 
     byApiKey,
 
-    /** Also finds a revoked key; undefined for an unknown key. */
     findByHash: (keyHash: string): { readonly storeId: string; readonly isRevoked: boolean } | undefined => {
       const row = selectAnyByHash.get(keyHash);
       return row && { storeId: row.storeId, isRevoked: row.revokedAt !== null };

@@ -1,10 +1,8 @@
 import type { Connection } from "./connection/connection.ts";
 
 /**
- * A row of `resets` names a store whose rows the open transaction may delete; it cannot be committed, because
- * its deferred reference is to a row that cannot exist. A row of `erasures` names a store whose rows are
- * being deleted, in several transactions. Each table has indexes for the rows of a store, and for the rows
- * that refer to a deleted row, so the cost of a deletion depends only on the store itself.
+ * A row of `resets` lets one transaction delete rows of a store; its deferred reference makes a commit with it fail. A
+ * row of `erasures` marks a store whose deletion spans transactions.
  */
 export const ERASURES_DDL = `
 CREATE TABLE committed_resets (store_id TEXT PRIMARY KEY CHECK (false)) STRICT;
@@ -27,12 +25,15 @@ export type Erasure = { readonly storeId: string; readonly kind: "reset" | "dele
 const deleteRows = (table: string, condition = "store_id = ? LIMIT ?"): string =>
   `DELETE FROM ${table} WHERE ${condition}`;
 
-/** The order is fixed, so that all statements of a step select the same rows. */
+/** The fixed order makes all statements of a step select the same rows. */
 const NEXT_CHECKOUTS = "store_id = ? ORDER BY rowid LIMIT ?";
 const NEXT_DELIVERIES =
   "endpoint_id IN (SELECT id FROM endpoints WHERE store_id = ?) ORDER BY endpoint_id, state, rowid LIMIT ?";
 
-/** Each table comes before the tables that it refers to. The last statement of a step deletes the rows of its main table. */
+/**
+ * Tables come before the tables they refer to. The last statement of each step must delete from its main table: the
+ * count shows whether rows remain.
+ */
 export const HISTORY_STEPS: readonly (readonly string[])[] = [
   ...["settlements", "idempotency_uses", "assumption_uses", "faults"].map((table) => [deleteRows(table)]),
   [
@@ -41,7 +42,8 @@ export const HISTORY_STEPS: readonly (readonly string[])[] = [
   ],
   [deleteRows("events")],
   [
-    // Deleted in the order of their checkouts, page by page: in the order of their index, keys are scattered over all pages.
+    // Deleted in the order of their checkouts, which are close together on disk; in the order of keys, each delete
+    // would touch another page.
     ...["late_results", "page_views", "attempts", "idempotency_keys"].map((table) =>
       deleteRows(table, `checkout_id IN (SELECT id FROM checkouts WHERE ${NEXT_CHECKOUTS})`),
     ),
@@ -50,10 +52,10 @@ export const HISTORY_STEPS: readonly (readonly string[])[] = [
   ...["drills", "waivers", "explorations", "admin_acts"].map((table) => [deleteRows(table)]),
 ];
 
-/** `replace`: the caller writes the store anew; tokens and the keys of drills stay valid. */
+/** `replace`: the caller then writes the store again from a snapshot; tokens and drill keys stay valid. */
 type ErasureEnd = Erasure["kind"] | "replace";
 
-/** No snapshot has tokens, so they stay when a snapshot replaces the store. */
+/** Not part of `replace`, because snapshots contain no tokens. */
 const DELETE_TOKENS = "DELETE FROM tokens WHERE store_id = ?";
 
 const DELETE_SETUP =

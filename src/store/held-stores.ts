@@ -8,7 +8,7 @@ CREATE TABLE held_stores (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** Stores from another sandbox's snapshot deliver nothing until they are adopted (decision 95). */
+/** Stores from another sandbox's snapshot deliver no webhooks until they are adopted (decision 95). */
 export function heldStoresTable(connection: Connection, scheduler: Scheduler) {
   const select = connection.prepare<[string], 1>("SELECT 1 FROM held_stores WHERE store_id = ?").pluck();
   const selectAll = connection

@@ -27,7 +27,7 @@ export function instanceTable(connection: Connection) {
   };
 }
 
-/** The real path of the state's folder, which a copy of the state contains too (decision 71). */
+/** The path of the state folder, by which a copied folder is recognized (decision 71). */
 export const HOME_DDL = `
 CREATE TABLE home (
   id   INTEGER PRIMARY KEY CHECK (id = 1),

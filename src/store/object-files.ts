@@ -25,7 +25,7 @@ const OBJECT_FILE: FileKind = {
   filesToMoveAway: "the state folder",
 };
 
-/** The service must not be running. Undefined if the file has no tables. Refuses a damaged file. */
+/** Call only while the service is stopped. Undefined if the file has no table `stores`. */
 export function readIndexFile(
   path: string,
   options: ReadOptions,

@@ -36,9 +36,8 @@ import { ENDPOINT_CA_DDL, ENDPOINT_REASONS_DDL, ENDPOINTS_DDL } from "./webhook/
 import { SIGNING_SECRETS_DDL } from "./webhook/signing-secrets.ts";
 
 /**
- * Each table comes after the tables that it refers to. Lists that grow with new versions have no CHECK. Lengths of
- * texts from outside are counted in bytes, four per character, because SQLite's length() of a text stops at a NUL. All
- * SQL functions exist in SQLite since 3.37, so that a system's own tools can copy and check these files (decision 60).
+ * Tables come after the tables they refer to. Lengths are checked in bytes, because SQLite's length() stops at a NUL;
+ * all functions exist since SQLite 3.37 (decision 60).
  */
 const FIRST_TABLES = [
   STORES_DDL,

@@ -18,16 +18,16 @@ import { openWatchedDatabase } from "./connection/watched-database.ts";
 
 export type Store = ReturnType<typeof createTables> & {
   readonly write: ReturnType<typeof createGroupCommit>;
-  /** Copies the log into the database. Rejects with StorageUnavailable if another process reads an older state for 2 s. */
+  /** Copies the log into the database. Rejects with StorageUnavailable if another process prevents it for 2 s. */
   readonly checkpoint: () => Promise<void>;
-  /** Undefined if writes do not fail. Writes nothing. */
+  /** The failure of the last write, or of the database files; undefined if there is none. */
   readonly failure: () => StorageUnavailable | undefined;
   readonly close: () => void;
-  /** Closes a store that was not used; a log that another process left behind stays as it is. */
+  /** Closes an unused store without copying the log into the database. */
   readonly leave: () => void;
 };
 
-/** No statement waits for a lock: the group commit retries instead. */
+/** SQLite's busy timeout is 0, because the group commit retries without blocking the event loop. */
 export function openStore(
   path: string,
   options: Omit<OpenOptions, "kind"> & { readonly scheduler: Scheduler },

@@ -43,12 +43,12 @@ CREATE TABLE stores (
 CREATE INDEX stores_of_merchant ON stores (merchant_id);
 `;
 
-/** The dialect as JSON; null for a store without one (decision 148). */
+/** JSON; null for a store without a dialect (decision 148). */
 export const STORE_DIALECT_DDL = `
 ALTER TABLE stores ADD COLUMN dialect TEXT CHECK (length(CAST(dialect AS BLOB)) BETWEEN 2 AND 65536);
 `;
 
-/** `"eventFields":` is always a key, because quotes inside strings are escaped. */
+/** Safe as a text replacement: quotes inside JSON strings are escaped, so `"eventFields":` can only be a key. */
 export const STORE_DIALECT_NAMES_MIGRATION = [
   ["eventFields", "event_fields"],
   ["signatureForm", "signature_form"],
@@ -109,10 +109,10 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
       forget();
     },
 
-    /** Default: the first store. Undefined if the store has no dialect. */
+    /** The dialect of a store (default: the first), or undefined if it has none. */
     dialect: (storeId = FIRST_STORE): Dialect | undefined => dialects(storeId) ?? undefined,
 
-    /** Must be called after a restore, which replaces rows. */
+    /** Call after a restore, which changes rows without this table. */
     forget,
 
     setActive: (id: string, isActive: boolean): void => {
@@ -130,7 +130,7 @@ function storeDialects(connection: Connection, scheduler: Scheduler) {
       "SELECT dialect FROM stores WHERE id = coalesce(?, (SELECT id FROM stores ORDER BY rowid LIMIT 1))",
     )
     .pluck();
-  // Null for none, because undefined is not cached. Not checked here: a dialect is checked before it is written.
+  // Null instead of undefined, which would not be cached. Dialects are validated when they are written, so not here.
   return cacheBriefly(scheduler, (storeId): Dialect | null =>
     JSON.parse(select.get(storeId === FIRST_STORE ? null : storeId) ?? "null"),
   );

@@ -1,7 +1,7 @@
 import type { TokenEntry } from "../core/store/shapes.ts";
 import type { Connection } from "./connection/connection.ts";
 
-/** Times are milliseconds by the real clock, which nobody can move. */
+/** Times are milliseconds by the real clock: a store's clock can be moved, and must not extend a token. */
 export type NewToken = Omit<TokenEntry, "usedAt" | "revokedAt"> & {
   readonly hash: string;
   readonly sessionMs: number | null;
@@ -59,7 +59,7 @@ export function tokensTable(connection: Connection) {
     insert: (token: NewToken): void => void insert.run(token),
     byHash: (hash: string) => selectByHash.get(hash),
     find: (id: string): TokenEntry | undefined => select.get(id),
-    /** Also lists revoked and expired tokens; oldest first. */
+    /** Oldest first, including revoked and expired tokens. */
     of: (storeId: string): TokenEntry[] => selectOf.all(storeId),
     recordUse: (id: string, at: number): void => void use.run(at, id),
     revoke: (id: string, at: number): void => void revoke.run({ id, at }),

@@ -11,8 +11,8 @@ const MAX_HANDSHAKES = 256;
 const handshakes = new Map<string, { readonly address: string; readonly answered: Promise<boolean> }>();
 
 /**
- * To a server of plain http, a TLS handshake is a broken request, so it is only repeated after the URL had
- * another result than a closed connection.
+ * Caches the result of a TLS handshake for each URL, because an http server sees a handshake as a broken request.
+ * Another result than a closed connection clears the entry.
  */
 export async function examineResult(
   { url, addresses }: Pick<OutboundRequest, "url" | "addresses">,
@@ -77,7 +77,7 @@ async function speaksTls(
 ): Promise<boolean> {
   const { request } = await clientFor("https:");
   return new Promise((resolve) => {
-    // Without `end`, the client sends no request after the handshake.
+    // No `end()`: only the handshake is wanted, not a request.
     const client = request({
       host,
       port,
@@ -92,7 +92,7 @@ async function speaksTls(
         client.destroy();
       }),
     );
-    // An alert is an answer with TLS, unless our own side raised it about bytes that are not TLS.
+    // OpenSSL's message names an alert only if the server sent one, which proves that it speaks TLS.
     client.on("error", ({ message }) => resolve(/:SSL routines:.*\balert\b/i.test(message)));
     client.on("close", () => resolve(false));
   });

@@ -16,7 +16,7 @@ type NodeError = NodeJS.ErrnoException & {
   readonly errors?: readonly NodeJS.ErrnoException[];
 };
 
-/** `aborted` after an abort, otherwise `unreachable` if nothing can have been sent. */
+/** The failure is `aborted` after an abort, otherwise `unreachable` if nothing can have been sent. */
 export function describeFailure(error: NodeError, progress: Progress): Failure {
   const message = textOf(error);
   const facts = factsOf(error, progress);
@@ -96,7 +96,7 @@ function connectionFaultOf(
     return receivedBytes === 0 ? "closed" : "unfinished_head";
   }
   if (error.syscall !== undefined) return SYSTEM_FAULTS.get(code);
-  // A refused certificate has no system call either. All other errors without one come from a mock of the network.
+  // Errors without a system call are certificate errors, or come from a library that mocks the network.
   return isTls && isOpen && !isConnected ? "tls_failed" : "intercepted";
 }
 

@@ -7,17 +7,17 @@ const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
 
 type FetchOptions = {
   readonly limits: Partial<ServerLimits>;
-  /** The request whose signal aborts the answer. Default: the request itself. */
+  /** The request whose signal aborts the answer. Default: `request`. */
   readonly original?: Request;
-  /** Resolves when a body is late, or when the signal is aborted. Default: a body may take any time. */
+  /** Resolves when the request's body takes too long, or when the signal is aborted. Default: no time limit. */
   readonly awaitTimeout?: (signal: AbortSignal) => Promise<void>;
-  /** Whether whole bodies are streamed too, so that an abort can end them. Default: true. */
+  /** Whether complete bodies are streamed too, so that an abort can interrupt reading them. Default: true. */
   readonly isStreamed?: boolean;
 };
 
 /**
- * The Host comes from the headers, otherwise from the address. Like `fetch`, throws a TypeError if the service drops
- * the connection, and the abort reason as soon as the signal of `original` is aborted, even while the body is read.
+ * Like `fetch`, throws a TypeError if the service drops the connection, and the abort reason if `original` is aborted,
+ * even while the body is read. Host defaults to the URL's host.
  */
 export async function answerFetch(
   service: Service,
@@ -56,13 +56,13 @@ async function responseTo(
   if (answer.isDropped === true)
     throw new TypeError("fetch failed", { cause: new Error("the connection was closed without an answer") });
   const { status, headers } = answer;
-  // `Response` would add a Content-Type to an empty text.
+  // `Response` would add a Content-Type for an empty string.
   const isEmptyText = !isStreamed && isWholeBody(answer.body) && answer.body.length === 0;
   const isEmpty = BODILESS_STATUSES.has(status) || method === "HEAD" || isEmptyText;
   return new Response(isEmpty ? null : bodyOf(answer.body, { original, isStreamed }), { status, headers });
 }
 
-/** Rejects on an abort. Keeps the request referenced: if garbage-collected, it gets no abort. */
+/** Keeps a reference to the request, whose signal would not fire once the request is garbage-collected. */
 async function rejectOnAbort<Value>(request: Request, work: Value | Promise<Value>): Promise<Value> {
   const abortion = Promise.withResolvers<never>();
   const abort = (): void => abortion.reject(request.signal.reason);

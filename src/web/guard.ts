@@ -7,9 +7,8 @@ import type { HttpRequest } from "../world.ts";
 import { headerLines } from "./http.ts";
 
 /**
- * Requires exactly one Host, which names this server (decision 58). A request that arrives at an address that
- * other machines can reach must use a name that is allowed there (decision 79). Also refuses CONNECT
- * (`method_not_allowed`), unknown expectations, and targets that are not a path (`invalid_request`).
+ * Requires one Host that names this server (decision 58), or for requests from other machines one of `remote` (decision
+ * 79). Also refuses CONNECT, unknown expectations and targets that are not a path.
  */
 export function guardRequest(
   request: HttpRequest,
@@ -33,7 +32,10 @@ export function guardRequest(
   return accept(undefined);
 }
 
-/** Refuses a request that has an Origin (`origin_not_allowed`): it comes from a page, not from a server (decision 58). */
+/**
+ * Refuses a request with an Origin (`origin_not_allowed`), because it comes from a page instead of a server (decision
+ * 58).
+ */
 export function refuseBrowsers(request: HttpRequest): Outcome<void> {
   const [origin] = headerLines(request, "origin");
   if (origin === undefined) return accept(undefined);
@@ -41,15 +43,15 @@ export function refuseBrowsers(request: HttpRequest): Outcome<void> {
 }
 
 /**
- * `Sec-Fetch-Site` must be same-origin; if the browser does not send it, Origin must be this host or
- * `publicOrigin`, because a proxy may have changed the host. Refuses with `origin_not_allowed` (decision 40).
+ * Accepts only forms of this server's own pages (decision 40). Without `Sec-Fetch-Site`, Origin must be this host, or
+ * `publicOrigin`, because a proxy may have changed the Host.
  */
 export function requireOwnPage(request: HttpRequest, publicOrigin: string): Outcome<void> {
   const sites = headerLines(request, "sec-fetch-site");
   const origins = headerLines(request, "origin");
   const [host = ""] = headerLines(request, "host");
   const [, ...bareHosts] = hostHeaders(publicOrigin);
-  // A Host without a port is not an origin here: another program may have pages at the default port.
+  // A Host without a port is not used as an origin: another program may serve pages at the default port.
   const ownOrigins = bareHosts.includes(host.toLowerCase())
     ? [publicOrigin]
     : [`http://${host}`, `https://${host}`, publicOrigin];
@@ -68,9 +70,8 @@ export function requireOwnPage(request: HttpRequest, publicOrigin: string): Outc
 }
 
 /**
- * A page of another origin may link here, with a GET of a whole page, unless `opens` is "from its own pages";
- * its other requests are refused with `origin_not_allowed`. Accepts requests without Sec-Fetch-Site, which
- * come from programs other than browsers.
+ * Lets pages of other origins only link here (a GET navigation), and not even that if `opens` is "from its own pages".
+ * Programs other than browsers send no Sec-Fetch-Site and pass.
  */
 export function refuseForeignPages(
   request: HttpRequest,

@@ -3,10 +3,10 @@ import { printable } from "../core/text.ts";
 import { COMMA, type Language, type Words } from "../core/language.ts";
 import { textInLanguage } from "./language.ts";
 
-/** hono's markup is an object, so it cannot be confused with a text. */
+/** An object, so that markup cannot be confused with text that must be escaped. */
 type Markup = ReturnType<typeof raw>;
 
-/** Only `html` and `trustMarkup` create it, so it is safe to send. */
+/** Markup that is safe to send: only `html` and `trustMarkup` create it. */
 export type Html = (language: Language) => Markup;
 
 export type Text = string | Words | ((language: Language) => string);
@@ -21,9 +21,8 @@ const JOINER =
   /(?<=[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}])([\u200c\u200d])(?=[\p{L}\p{Extended_Pictographic}])/u;
 
 /**
- * Every string becomes text, even inside a quoted attribute, with control, bidi and invisible characters
- * visible as `\u{…}` (decision 40). Unlike on a terminal, a line break becomes a space, and a joiner between
- * letters or emoji is kept.
+ * Escapes each string, also for quoted attributes, and shows control, bidi and invisible characters as `\u{…}`
+ * (decision 40). Line breaks become spaces; joiners between letters or emoji are kept.
  */
 export function html(parts: TemplateStringsArray, ...values: readonly (Text | readonly Html[])[]): Html {
   return (language) => {
@@ -33,7 +32,7 @@ export function html(parts: TemplateStringsArray, ...values: readonly (Text | re
   };
 }
 
-/** Only for markup that another library created from our own values. */
+/** Use only for markup that a library created from values of this program. */
 export function trustMarkup(markup: string): Html {
   return () => raw(markup);
 }
@@ -59,6 +58,6 @@ function isList(value: Text | readonly Html[]): value is readonly Html[] {
 function visibleText(text: string): string {
   if (PLAIN_TEXT.test(text)) return text;
   const pieces = text.replace(LINE_BREAK, " ").split(JOINER);
-  // Every second piece is a joiner, which the group of the expression captures.
+  // Odd pieces are joiners, because `split` keeps captured groups.
   return pieces.map((piece, index) => (index % 2 === 0 ? printable(piece) : piece)).join("");
 }

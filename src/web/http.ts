@@ -13,14 +13,17 @@ export function headerLines(
   return values;
 }
 
-/** Reads `X-Forwarded-Host` and `Forwarded` (RFC 7239). A malformed header matches no host. */
+/**
+ * Reads `X-Forwarded-Host` and `Forwarded` (RFC 7239). A malformed `Forwarded` is returned whole, so that it matches no
+ * allowed host.
+ */
 export function readForwardedHosts(request: Pick<HttpRequest, "rawHeaders">): string[] {
   const names = headerLines(request, "x-forwarded-host").flatMap((line) => line.split(","));
   const hosts = headerLines(request, "forwarded").flatMap(hostsOfForwarded);
   return [...names, ...hosts].map((name) => name.trim().toLowerCase());
 }
 
-/** One pair of `Forwarded`. Its value is a quoted string, or a token that may contain the colon before a port. */
+/** Unlike RFC 7239, allows an unquoted colon before a port. */
 const FORWARDED_PAIR =
   /[ \t]*(?:([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s",;]*)))?[ \t]*(?:[,;]|$)/y;
 
@@ -45,7 +48,10 @@ export function splitTarget(target: string): { readonly path: string; readonly q
 
 const ABSOLUTE_FORM = /^http:\/\/([^/?#]+)(.*)$/is;
 
-/** An absolute target becomes a path, and its host the Host (RFC 9112, 3.2.2). Adds no Host, and keeps a duplicate. */
+/**
+ * Turns an absolute target into a path, and its host into the Host header (RFC 9112, 3.2.2). Does not add a missing
+ * Host or remove a second one, so that both are still refused.
+ */
 export function toOriginForm(request: HttpRequest): HttpRequest {
   if (request.target.startsWith("/")) return request;
   const [, host, tail = ""] = ABSOLUTE_FORM.exec(request.target) ?? [];

@@ -29,7 +29,7 @@ export const PAGE_SECURITY_HEADERS = {
 
 const FORM_TYPE = /^application\/x-www-form-urlencoded *(; *charset=utf-8 *)?$/i;
 
-/** The page is never cached, so that going back shows the current state. */
+/** `no-store`, so that going back in the browser shows the current state. */
 export function pageResponse(
   page: {
     readonly status: number;
@@ -55,7 +55,7 @@ export function pageResponse(
   return { status: page.status, headers, body: String(page.markup(page.language)) };
 }
 
-/** 303 to the result of a form, 307 to the correct address of the same page. */
+/** 303 after a form, 307 to the correct address of the same page. */
 export function redirect(status: 303 | 307, location: string, requestId: string): HttpResponse {
   const headers = {
     ...PAGE_SECURITY_HEADERS,
@@ -71,7 +71,7 @@ export function emptyResponse(requestId: string): HttpResponse {
   return { status: 204, headers, body: "" };
 }
 
-/** Each field may appear once. Refuses with `unsupported_content_type` or `invalid_parameter`. */
+/** Refuses a body that is not a form, and a field that appears twice. */
 export function parseForm(request: HttpRequest): Outcome<ReadonlyMap<string, string>> {
   const types = headerLines(request, "content-type");
   if (types.length !== 1 || !FORM_TYPE.test(types[0] ?? "")) {

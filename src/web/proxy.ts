@@ -7,7 +7,10 @@ type Tunnel =
   | { readonly ok: true; readonly socket: Socket }
   | { readonly ok: false; readonly error: NodeJS.ErrnoException };
 
-/** `signal` ends the wait, which Node's own proxy agent does not support (RFC 9110 9.3.6, decision 80). */
+/**
+ * Opens a CONNECT tunnel (RFC 9110, 9.3.6). Node's proxy agent cannot be used: it ignores an abort while it waits
+ * (decision 80).
+ */
 export async function openTunnel(proxy: string, url: string, signal: AbortSignal): Promise<Tunnel> {
   const { hostname, port } = new URL(url);
   const target = `${hostname}:${port === "" ? "443" : port}`;
@@ -24,7 +27,7 @@ export async function openTunnel(proxy: string, url: string, signal: AbortSignal
     const fail = (error: Error): void => resolve({ ok: false, error });
     const refuse = (status = 0): void => fail(new Error(proxyRefusal(status, target)));
     connectRequest.on("connect", ({ statusCode }, socket, head) => {
-      // In TLS the client sends first, so earlier bytes do not come from the server.
+      // In TLS the client speaks first, so bytes after the head do not come from the server.
       if (statusCode === 200 && head.length === 0) return resolve({ ok: true, socket });
       socket.destroy();
       return refuse(statusCode);
@@ -62,7 +65,7 @@ export function clientFor(url: string): Promise<typeof import("node:https") | ty
   return (modules.http ??= import("node:http"));
 }
 
-/** In the bundle each import copies all exports, which takes 25 µs per delivery. */
+/** Cached, because each import() in the bundle copies all exports, which takes 25 µs per delivery. */
 const modules: { https?: Promise<typeof import("node:https")>; http?: Promise<typeof import("node:http")> } =
   {};
 

@@ -6,7 +6,7 @@ type QuietOptions = Pick<World, "after" | "monotonic"> & {
   readonly onQuiet: () => void;
 };
 
-/** Polls of open pages (If-None-Match) do not count as requests. */
+/** Calls `onQuiet` when no request has come for `quietMs`; polls of open pages (If-None-Match) do not count. */
 export function watchForQuiet(
   service: Service,
   { after, monotonic, quietMs, onQuiet }: QuietOptions,

@@ -6,7 +6,7 @@ import { printableLiteral } from "../core/text.ts";
 export type Route = {
   /** GET includes HEAD, which gets the same answer without the body (RFC 9110, section 9.3.2). */
   readonly methods: readonly string[];
-  /** `/pay/{checkout_id}/start`: a name in braces stands for one segment. */
+  /** For example `/pay/{checkout_id}/start`; a name in braces matches one segment. */
   readonly path: string;
   readonly role: string;
 };
@@ -16,7 +16,10 @@ type RouteMatch<Row> = { readonly route: Row; readonly params: Readonly<Record<s
 /** Refuses with `not_found`, or with `method_not_allowed` and the allowed methods. */
 export type Router<Row> = (method: string, path: string) => Outcome<RouteMatch<Row>>;
 
-/** `segments`: regular expressions for restricted segments. `owner`: the name in the refusal of an unknown path. */
+/**
+ * `segments`: a regular expression for a named segment. `owner`: the name of the service in the refusal of an unknown
+ * path.
+ */
 export function createRouter<Row extends Route>(
   routes: readonly Row[],
   { owner, segments = {} }: { readonly owner: Words; readonly segments?: Readonly<Record<string, string>> },

@@ -10,9 +10,8 @@ import { describeFailure, type Failure, type Progress } from "./failure.ts";
 import { examineResult } from "./examine.ts";
 
 /**
- * Does not follow redirects or retry. A failure before the connection is established, except an abort, is
- * `unreachable`; after any other failure the request may have been sent. `lacksIpv4`: whether this machine
- * has no address of 127.0.0.0/8 (default: it has one).
+ * Sends one request, without redirects or retries. `unreachable` means that nothing was sent; after other failures the
+ * server may have received the request. `lacksIpv4`: this machine has no 127.0.0.0/8 address.
  */
 export async function sendHttp(
   outbound: OutboundRequest,
@@ -54,7 +53,7 @@ async function sendThroughProxy(
   return toProxyFailure(proxy, describeFailure(tunnel.error, NO_PROGRESS));
 }
 
-/** A machine may lack 127.0.0.1 (decision 79). Undefined for a URL with another host. */
+/** For machines without 127.0.0.1 (decision 79). Undefined if the URL has another host. */
 function ipv6Of(url: string): string | undefined {
   const ipv6Url = new URL(url);
   if (ipv6Url.hostname !== "127.0.0.1") return undefined;
@@ -132,7 +131,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
       const failure = describeFailure(error, { ...progress, receivedBytes: countReceivedBytes() });
       (failAnswer ?? fail)(failure);
     });
-    // Ends the wait if the connection ends in any other way, which the caller would not notice.
+    // Settles the promise if the connection closes without any other event.
     clientRequest.on("close", () => failAnswer ?? end(CLOSED_FAILURE));
     void sendBody(clientRequest, outbound);
   });
@@ -165,7 +164,7 @@ type Route = Partial<ReturnType<typeof toProxyForm>> & {
   readonly agent?: Agent;
 };
 
-/** Idle connections are kept for a shorter time than servers keep them. */
+/** Shorter than servers keep idle connections, so that they rarely close one that is being reused. */
 const KEEP_ALIVE_TIMEOUT_MS = 1000;
 const MAX_KEPT_CONNECTIONS = 32;
 const MAX_AGENTS = 256;
@@ -180,7 +179,7 @@ async function findKeptRoute(outbound: OutboundRequest): Promise<Pick<Route, "ag
   const knownAgent = agents.get(key);
   if (knownAgent !== undefined && connection === "kept") return { agent: knownAgent };
   const agent = closeOnStrayBytes(new Agent(options));
-  // The connections of a dropped agent close by themselves when they are idle.
+  // Connections of a dropped agent close when they are idle.
   const [oldestKey] = agents.keys();
   if (oldestKey !== undefined && agents.size >= MAX_AGENTS) agents.delete(oldestKey);
   agents.set(key, agent);
@@ -212,7 +211,7 @@ function optionsOf(
   const isChunked = "Transfer-Encoding" in headers;
   const length = body === undefined || isChunked ? {} : { "Content-Length": Buffer.byteLength(body) };
   return {
-    // Does not use the global agent: the environment can route its requests, with the API key, through a proxy.
+    // Not the global agent, which can send requests with the API key through a proxy from the environment.
     agent: false,
     ...route,
     method,
@@ -229,7 +228,7 @@ function optionsOf(
   };
 }
 
-/** Not every system knows names below localhost; undefined for other names. */
+/** Not every system resolves names below localhost. */
 function localhostAddresses(url: string): readonly string[] | undefined {
   const { hostname } = new URL(url);
   return hostname.endsWith(".localhost") ? loopbackAddresses(hostname) : undefined;
@@ -243,7 +242,7 @@ function trustOptions(tls: TlsTrust): RequestOptions {
   return "ca" in tls ? { ca: tls.ca } : { rejectUnauthorized: false };
 }
 
-/** Every name resolves to these addresses, so that the connection cannot go anywhere else. */
+/** Resolves every name to these addresses, so that a connection cannot go anywhere else. */
 function createPinnedLookup(addresses: readonly string[]): LookupFunction {
   const records = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   const [record] = records;
@@ -253,7 +252,7 @@ function createPinnedLookup(addresses: readonly string[]): LookupFunction {
   };
 }
 
-/** An answer ends after its announced length, or with the connection if it announces none. */
+/** Returns a function that fails the answer when the connection fails. */
 function collectAnswer(
   response: IncomingMessage,
   { maxResponseBytes, oversize, onPart }: Pick<OutboundRequest, "maxResponseBytes" | "oversize" | "onPart">,
@@ -327,7 +326,7 @@ const UNFINISHED_FAULTS = {
   unreachable: "unfinished_body",
 } as const satisfies Record<Failure["failure"], ConnectionFault>;
 
-/** Node gives only `Set-Cookie` as a list, because its lines cannot be joined by commas. */
+/** Node returns only `Set-Cookie` as a list: its lines cannot be joined by commas. */
 function headerText(value: string | readonly string[] | undefined): string {
   return typeof value === "object" ? value.join("\n") : (value ?? "");
 }

@@ -4,12 +4,11 @@ import { IMAGE_USER_ID, readImage } from "../image.ts";
 import { IMAGE_LAYOUT } from "../release.ts";
 import { run } from "./run.ts";
 
-/** The process of a container: variables to add to the image's, and a command to run instead of the image's. */
+/** `env` is added to the image's variables; `args` replaces the image's command. */
 type Process = { readonly env: readonly string[]; readonly args?: readonly string[] };
 
 /**
- * Makes a bundle for runc from the layers and the configuration of the image for amd64: a read-only root folder, a
- * network of its own, and the volume in memory.
+ * Makes a bundle for runc from the amd64 image: with a read-only root, a network of its own, and the volumes in memory.
  */
 export function makeBundle(bundle: string, { env, args }: Process): void {
   const { config, layers } = readImage(IMAGE_LAYOUT, "amd64");

@@ -12,10 +12,10 @@ import { lintTarball, tryOtherUser, tryTarball } from "./tarball.ts";
 import { makeDebian, tryDebianPackage, tryExecutable, tryImage } from "./debian.ts";
 import { tryEmulated } from "./emulated.ts";
 
-/** The result of a check: what it observed, or why it failed. */
+/** `detail`: what the check observed. `failure`: why the check failed. */
 export type Row = { readonly name: string; readonly detail: string; readonly failure?: string };
 
-/** Builds a release and checks it. Ends early if the release or the Debian could not be made. */
+/** Ends early if the release or the Debian system could not be made, because later checks need them. */
 export async function checkRelease(tell: (step: string) => void): Promise<readonly Row[]> {
   const folder = mkdtempSync(join(tmpdir(), "checkout-release-"));
   // Some checks run as another user.
@@ -62,7 +62,7 @@ export async function checkRelease(tell: (step: string) => void): Promise<readon
   }
 }
 
-/** Says how many warnings lintian has. Throws if it finds an error. */
+/** Throws if lintian reports an error; warnings are only counted. */
 function lint(deb: string): string {
   const warnings = run("lintian", ["--allow-root", "--fail-on", "error", "--no-tag-display-limit", deb]);
   return warnings === "" ? "nothing" : `${warnings.split("\n").length} warnings`;

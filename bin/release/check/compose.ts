@@ -9,9 +9,9 @@ import { makeBundle } from "./bundle.ts";
 import { run } from "./run.ts";
 
 const COMPOSE_FILE = "fixtures/ci/compose.yaml";
-/** The services in the file, and an address for each. */
+/** The names are the services of the Compose file. */
 const ADDRESSES = { checkout: "172.30.0.2", shop: "172.30.0.3" } as const;
-/** The webhook of a paid order usually arrives immediately; a machine under load may need longer. */
+/** The webhook of a paid order usually arrives immediately; a loaded machine may need longer. */
 const [MAX_ATTEMPTS, PAUSE_MS] = [50, 200];
 
 type Service = {
@@ -21,9 +21,8 @@ type Service = {
 type Compose = { readonly services: Readonly<Record<keyof typeof ADDRESSES, Service>> };
 
 /**
- * Runs the two services of `fixtures/ci/compose.yaml` as two containers, whose networks a virtual cable connects: the
- * image with the sandbox, and a shop in Node that reaches the sandbox by its name. The shop creates an order, and
- * learns from a webhook that it is paid.
+ * Runs both services of the Compose file in containers connected by a virtual cable. The shop reaches the sandbox by
+ * name, creates an order, and learns from a webhook that the order is paid.
  */
 export async function tryCompose(folder: string, executable: string): Promise<string> {
   const text = readFileSync(COMPOSE_FILE, "utf8");
@@ -39,7 +38,7 @@ export async function tryCompose(folder: string, executable: string): Promise<st
     run("runc", ["start", sandbox.name]);
     const checkout = (...words: readonly string[]) => run("runc", ["exec", sandbox.name, ...words]);
     checkout("/usr/bin/checkout", "sandbox", "wait", "--timeout", "20s");
-    // The command that the head of the file asks its reader to type.
+    // The command that the head of the Compose file tells users to type.
     const [, register = ""] = /exec checkout (checkout endpoints add \S+)/.exec(text) ?? [];
     checkout(...register.split(" "));
     run("runc", ["start", shop.name]);
@@ -63,7 +62,7 @@ export async function tryCompose(folder: string, executable: string): Promise<st
 
 type Container = { readonly name: string; readonly bundle: string; readonly address: string };
 
-/** Prepares a container of a service, with the variables in the file, and the keys filled in. */
+/** Replaces `${NAME:?…}` in the service's variables by the generated keys. */
 function makeContainer(
   bundle: string,
   {
@@ -87,7 +86,6 @@ function makeContainer(
   return { name: `checkout-release-${process.pid}-${address}`, bundle, address };
 }
 
-/** Adds Node and the shop's program. */
 function addShop({ bundle }: Container): void {
   const platform = PLATFORMS.find(({ name }) => name === "linux-x64");
   if (platform === undefined) throw new Error("there is no Node for linux-x64");
@@ -97,12 +95,12 @@ function addShop({ bundle }: Container): void {
   cpSync("fixtures/ci/shop", join(bundle, "rootfs/shop"), { recursive: true });
 }
 
-/** Creates a container, which then waits for its start. It gets no pipes: this process would wait for them. */
+/** No pipes: the container would keep them open, and this process would wait for them. */
 function create(bundle: string, name: string): void {
   execFileSync("runc", ["create", "--bundle", bundle, name], { stdio: "ignore" });
 }
 
-/** Connects the networks of two containers, which otherwise only have loopback. */
+/** Connects the network namespaces of two containers, which otherwise have only loopback. */
 function connect(one: Container, other: Container): void {
   const pids = [one, other].map(({ name }) => {
     const { pid } = JSON.parse(run("runc", ["state", name])) as { readonly pid: number };
@@ -121,7 +119,7 @@ function connect(one: Container, other: Container): void {
   }
 }
 
-/** The shop's answer to a request that is sent in the shop's container. Throws if the answer is not a success. */
+/** Sends a request from inside the shop's container. Throws if the answer is not a success. */
 function askShop({ name }: Container, path: string, order?: object): Readonly<Record<string, unknown>> {
   const options = order === undefined ? {} : { method: "POST", body: JSON.stringify(order) };
   const script = `const answer = await fetch("http://shop:3000${path}", ${JSON.stringify(options)});
@@ -130,7 +128,6 @@ function askShop({ name }: Container, path: string, order?: object): Readonly<Re
   return JSON.parse(run("runc", words)) as Readonly<Record<string, unknown>>;
 }
 
-/** Repeats work until it succeeds, at most `MAX_ATTEMPTS` times, and returns its result. */
 async function eventually<Value>(goal: string, work: () => Value): Promise<Value> {
   let lastError: unknown;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {

@@ -7,11 +7,11 @@ import { makeBundle } from "./bundle.ts";
 import { walkJourneysIn } from "./journeys.ts";
 import { makeRoot, run } from "./run.ts";
 
-/** The packages that the executable and a shop in Python need. */
+/** Needed by the executable and by the shop in Python. */
 const PACKAGES = [...DEBIAN.libraries, "python3", "curl"];
 const SHOP = "fixtures/shops/python/shop.py";
 
-/** Makes a minimal Debian without Node in a folder. */
+/** Makes a minimal Debian, and throws if it contains Node. */
 export function makeDebian(root: string): string {
   makeRoot(root, ["--variant=essential"], PACKAGES);
   copyFileSync(SHOP, join(root, "shop.py"));
@@ -21,8 +21,8 @@ export function makeDebian(root: string): string {
 }
 
 /**
- * The steps of a newcomer: start, create, pay, listen, and the commands at the top of shop.py, until the checklist is
- * ready. The argument is a command line that starts a sandbox, unless one is running, and sets the variables.
+ * The steps of a new user, until the checklist is ready. `$1` starts a sandbox unless one is running, and sets the
+ * variables.
  */
 const TRIAL = `set -eu
 export HOME=/reader TMPDIR=/tmp PATH=/usr/bin:/bin
@@ -46,12 +46,11 @@ sed -n '/^    npx checkout endpoints/,/^"""/p' shop.py | sed '/^"""/d' > steps.s
 tail -3 steps.log | grep -i ready
 `;
 
-/** Starts a sandbox of its own for the trial. */
 const OWN_SANDBOX = 'checkout sandbox start --detach --port 0 && eval "$(checkout env)"';
 
 /**
- * Runs a command line in a root folder, as an unprivileged user. Its only network is loopback: the loopback of the
- * process `networkPid`, or a separate loopback.
+ * Runs as an unprivileged user whose only network is loopback: a separate one, or the loopback of the process
+ * `networkPid`.
  */
 function runInRoot(root: string, command: string, networkPid?: number): string {
   const script = [
@@ -65,18 +64,17 @@ function runInRoot(root: string, command: string, networkPid?: number): string {
   return run("nsenter", ["--target", String(networkPid), "--net", "unshare", ...isolation]);
 }
 
-/** Runs the trial, and returns its last line, which says that the shop is ready. */
+/** Returns the trial's last line, which says that the shop is ready. */
 function runTrial(root: string, startCommand: string, networkPid?: number): string {
   return runInRoot(root, `sh /trial.sh '${startCommand}'`, networkPid).split("\n").at(-1) ?? "";
 }
 
-/** Tries an executable without any other file. */
 export function tryExecutable(root: string, executable: string): string {
   install(root, executable);
   return runTrial(root, OWN_SANDBOX);
 }
 
-/** Installs a Debian package, tries it, and removes it; none of its files may remain. */
+/** Installs, tries and removes the package; throws if files remain. */
 export function tryDebianPackage(root: string, deb: string): string {
   rmSync(join(root, "usr/bin/checkout"));
   copyFileSync(deb, join(root, "package.deb"));
@@ -89,8 +87,7 @@ export function tryDebianPackage(root: string, deb: string): string {
 }
 
 /**
- * Runs the container image with a read-only root folder, as a team uses it, and tries its sandbox with the shop and the
- * executable in the Debian folder.
+ * Runs the image with a read-only root, and tries its sandbox with the shop and the executable in the Debian `root`.
  */
 export function tryImage(root: string, { folder, executable }: ImageTrial): string {
   install(root, executable);
@@ -98,7 +95,7 @@ export function tryImage(root: string, { folder, executable }: ImageTrial): stri
   const bundle = join(folder, "bundle");
   makeBundle(bundle, { env: keys });
   const name = `checkout-release-${process.pid}`;
-  // runc gets no pipes: this process would wait for them as long as the container runs.
+  // No pipes: this process would wait for them as long as the container runs.
   execFileSync("runc", ["run", "--detach", "--bundle", bundle, name], { stdio: "ignore" });
   try {
     run("runc", ["exec", name, "/usr/bin/checkout", "sandbox", "wait", "--timeout", "20s"]);

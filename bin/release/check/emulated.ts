@@ -7,7 +7,7 @@ import { DEBIAN } from "../platforms.ts";
 import { UNPACKED_FOLDER } from "../release.ts";
 import { makeRoot } from "./run.ts";
 
-/** Runs the arm64 executable in an emulator: starts a sandbox, creates, pays and reads an order, and stops the sandbox. */
+/** Runs the arm64 executable in an emulator, from the start of a sandbox to a paid order. */
 export async function tryEmulated(folder: string): Promise<string> {
   const root = join(folder, "arm64");
   makeRoot(root, ["--variant=extract", "--arch=arm64"], DEBIAN.libraries);
@@ -18,7 +18,7 @@ export async function tryEmulated(folder: string): Promise<string> {
     execFileSync("qemu-aarch64-static", [...program, ...words], { cwd, env })
       .toString()
       .trim();
-  // The sandbox cannot be found by its start time, which the emulator hides; variables give the address and the keys.
+  // The emulator hides the start time by which commands find a sandbox, so variables give address and keys.
   const keys = checkout(["keys", "generate"]).split("\n");
   const startVariables = Object.fromEntries(keys.map((line) => line.split("=") as [string, string]));
   const sandbox = spawn("qemu-aarch64-static", [...program, "sandbox", "start", "--port", "0", "--json"], {

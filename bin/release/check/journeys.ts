@@ -3,13 +3,10 @@ import { basename, join, resolve } from "node:path";
 import { IMAGE_USER_ID } from "../image.ts";
 import { run } from "./run.ts";
 
-/** The tests at full size: every link in a browser, and every drill. */
 const TESTS = ["run", "--config", "vitest.campaign.config.ts", "test/real/journeys.test.ts"] as const;
 
-/** The files of a release with which the journeys are walked. */
 type ReleasedFiles = { readonly tarball: string; readonly executable: string };
 
-/** Walks every journey with the sources, the npm package and the executable of a release. */
 export function walkJourneys({ tarball, executable }: ReleasedFiles): string {
   const releaseVariables = [
     `RELEASED_TARBALL=${resolve(tarball)}`,
@@ -19,7 +16,7 @@ export function walkJourneys({ tarball, executable }: ReleasedFiles): string {
   return "sources, npm package, executable: every journey, every link of the portal, all drills";
 }
 
-/** Walks every journey with the program that is installed in a root folder, as an unprivileged user. */
+/** Uses the program that is installed in `root`, as an unprivileged user. */
 export function walkJourneysIn(root: string, name: string): string {
   const folder = mkdtempSync(join(resolve(root), "journeys-"));
   chownSync(folder, IMAGE_USER_ID, IMAGE_USER_ID);

@@ -6,15 +6,17 @@ import { PLATFORMS } from "../platforms.ts";
 
 /** The first four bytes of a 64-bit Mach-O file. */
 const MAGIC = 0xfe_ed_fa_cf;
-/** Platforms by the processor number in a Mach-O file. */
+/** By the CPU type in the Mach-O header. */
 const PROCESSORS: Readonly<Record<number, string>> = {
   0x0100_0007: "darwin-x64",
   0x0100_000c: "darwin-arm64",
 };
-/** The segment in which Node finds a program. */
+/** The Mach-O segment in which Node finds the program. */
 const SEGMENT = "NODE_SEA";
 
-/** Builds the executables for macOS as a trial. Throws if one is not a Mach-O file with the program and the addon. */
+/**
+ * Builds the macOS executables only to check them. Throws unless each is a Mach-O file with the program and the addon.
+ */
 export async function describeMac(folder: string): Promise<string> {
   const trialFolder = join(folder, "mac");
   mkdirSync(trialFolder);

@@ -3,16 +3,16 @@ import { join } from "node:path";
 import { sha256Of } from "../manifests.ts";
 import { run } from "./run.ts";
 
-/** The two builds to compare, each with its own folder, umask and user. */
+/** Builds in different folders, with different umasks and users, must have equal files. */
 const BUILDS = [
   { name: "one", umask: "022", user: "root" },
   { name: "another one 二", umask: "077", user: "nobody" },
 ] as const;
 
-/** The pages that `npm run docs` writes. */
+/** Written by `npm run docs`. */
 export const GENERATED_PAGES = ["settings", "errors", "json"].map((name) => `docs/${name}.md`);
 
-/** Makes the npm package and the list of contents in the folder `out` of a clone. */
+/** Runs in a clone: writes the npm package and the list of contents into `out`. */
 const MAKE_SCRIPT = `
   import { mkdirSync } from "node:fs";
   import { bundleProgram } from "./bin/build/executable.ts";
@@ -26,8 +26,8 @@ const MAKE_SCRIPT = `
   writeContents("out", readCommit());`;
 
 /**
- * Builds the generated pages, the npm package, which contains them, and the list of contents in two clones. Throws if a
- * file differs between the clones, or a page from the committed page.
+ * Builds pages, npm package and list of contents in two clones. Throws if a file differs, or if a page differs from the
+ * committed page.
  */
 export function buildTwice(folder: string): string {
   const builds = BUILDS.map((build) => buildClone(join(folder, build.name), build));
@@ -38,7 +38,7 @@ export function buildTwice(folder: string): string {
   return `two folders, users and umasks: the same bytes of ${names.join(", ")}`;
 }
 
-/** Builds everything in a new clone, and returns the hash of each file. */
+/** Returns the hash of each file, by name. */
 function buildClone(
   clone: string,
   { umask, user }: Pick<(typeof BUILDS)[number], "umask" | "user">,

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { DEBIAN } from "../platforms.ts";
 
-/** Runs a program, and returns its output. Throws if it fails, with the last lines of its output. */
+/** Returns the output. Throws with the last lines of the output if the program fails. */
 export function run(program: string, words: readonly string[], cwd = "."): string {
   try {
     return execFileSync(program, words, { cwd, stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1 << 28 })
@@ -14,7 +14,6 @@ export function run(program: string, words: readonly string[], cwd = "."): strin
   }
 }
 
-/** Makes a Debian with some packages in a folder. */
 export function makeRoot(root: string, options: readonly string[], packages: readonly string[]): void {
   run("mmdebstrap", ["--quiet", ...options, `--include=${packages.join(",")}`, DEBIAN.suite, root]);
 }

@@ -4,13 +4,12 @@ import packageJson from "../../../package.json" with { type: "json" };
 import { isInstalled } from "../tools.ts";
 import { run } from "./run.ts";
 
-/** The folders of the package's complete shops. */
 const SHOPS = ["node", "python", "php", "go", "java"] as const;
-/** The Debian packages with which the shops run, in addition to Node. */
+/** Debian packages for the shops' languages, except Node. */
 const PACKAGES = ["python3", "php-cli", "php-sqlite3", "golang-go", "default-jdk-headless"];
 const INSTALL = `apt-get install --yes --no-install-recommends ${PACKAGES.join(" ")}`;
 
-/** Judges the shop in a folder by its description. The last line says how many histories held. */
+/** Judges the shop in the current folder; the last line says how many histories held. */
 const TRIAL = `set -eu
 checkout sandbox start --detach --port 0 > start.log
 trap 'checkout sandbox stop > stop.log' EXIT
@@ -18,7 +17,7 @@ checkout checklist run --trust-config > run.log 2>&1 || { cat run.log; exit 1; }
 grep -o '[0-9]* held' run.log
 `;
 
-/** Installs the languages, if apt-get is available, and judges every complete shop of the npm package. */
+/** Installs the languages only where apt-get is available. */
 export function tryShops(folder: string, tarball: string): string {
   if (isInstalled("apt-get")) run("sh", ["-c", `${INSTALL} || { apt-get update && ${INSTALL}; }`]);
   const project = join(folder, "whole-shops");

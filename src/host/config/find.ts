@@ -30,7 +30,10 @@ export function locateConfig(world: Pick<World, "cwd" | "files" | "env">): {
   };
 }
 
-/** Refuses another user's file unless it was named or trusted: the file determines where keys and events are sent. */
+/**
+ * Refuses another user's file unless it was named or trusted, because a configuration determines where keys and events
+ * are sent.
+ */
 export function findConfig(
   world: Pick<World, "cwd" | "files" | "env">,
   { config, trustFolder }: ConfigOptions,

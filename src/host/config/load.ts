@@ -37,7 +37,7 @@ export async function loadConfigText(
   path: string,
   text: string,
 ): Promise<Outcome<LoadedConfig, HostFailure>> {
-  // Most commands have no configuration, so the parser and the schema are loaded only if there is one.
+  // Loaded only if there is a configuration, because most commands have none.
   const { parseConfig } = await import("../../core/config/read.ts");
   const parsedConfig = parseConfig(text);
   if (!parsedConfig.ok)

@@ -15,8 +15,8 @@ import { atPath } from "../../core/config/field.ts";
 type LoadedContext = { readonly world: Pick<World, "cwd">; readonly printer: MessageOutput };
 
 /**
- * A flag overrides its variable, the variable the configuration, and the configuration the default. Checks
- * that need no sandbox are made here, before anything is created.
+ * Order of precedence: flag, variable, configuration, default. Refuses invalid endpoint addresses before anything is
+ * created.
  */
 export async function settingsWithConfig<Options extends ServeOptions & ConfigOptions>(
   context: LoadedContext & { readonly world: Pick<World, "cwd" | "files" | "env"> },

@@ -26,7 +26,7 @@ export const IGNORE_FILE = ".gitignore";
 
 export const IGNORE_ALL = "*\n";
 
-/** `.cache` is in a folder that is also a home folder, as in the container image. */
+/** `.cache` exists if the folder is also a home folder, as in the container image. */
 const SYSTEM_FILES =
   /^(\.cache|\.DS_Store|\._.*|\.localized|\.directory|lost\+found|Thumbs\.db|desktop\.ini)$/i;
 
@@ -34,7 +34,7 @@ export function stateFile(folder: string, file: keyof typeof FILES): string {
   return join(folder, FILES[file]);
 }
 
-/** Our names with a suffix after `-` or `.`, such as SQLite's, are ours too. */
+/** A known name with a suffix after `-` or `.` also counts as checkout's, for example SQLite's sandbox.db-wal. */
 export function ownerOfName(name: string): "checkout" | "system" | "other" {
   if (SYSTEM_FILES.test(name)) return "system";
   const isOwnFile = [IGNORE_FILE, ...Object.values(FILES)].some(

@@ -17,7 +17,7 @@ export async function holdFolder(
   runFields: Pick<RunRecord, "control_token" | "is_guest">,
 ): Promise<Outcome<Hold, HostFailure>> {
   const path = stateFile(folder, "lock");
-  // SQLite would create the file with the umask of the process.
+  // Created here, because SQLite would use the umask of the process.
   world.files.createNew(path, "", { endsWithProcess: true });
   const lock = (await world.lockFile?.(path)) ?? { state: "unsupported" };
   if (lock.state === "held") return refuseHeld(world, folder);
@@ -27,7 +27,7 @@ export async function holdFolder(
   try {
     claim = claimFolder(world, folder, { ...runFields, host: world.hostName?.() });
   } finally {
-    // A kept lock would let this process refuse its own next attempt.
+    // Otherwise the lock would refuse this process's own next attempt.
     if (claim?.ok !== true) unlock();
   }
   if (!claim.ok) return claim;
@@ -51,7 +51,10 @@ export async function findHiddenHolder(
   return (await world.isFileLocked?.(stateFile(folder, "lock"))) === true ? hiddenProcess(run) : undefined;
 }
 
-/** Undefined if a process that runs here owns the file. Otherwise its process may run in another PID namespace. */
+/**
+ * The record of a process that is not visible here, for example in another PID namespace; undefined if the process runs
+ * here.
+ */
 function hiddenRun(world: Pick<World, "files" | "processStartTime">, folder: string): RunRecord | undefined {
   const run = parseRunRecord(world.files.read(stateFile(folder, "run")) ?? "");
   if (run === undefined || isRunningOwner(world, run, world.files.stat(folder)?.id)) return undefined;

@@ -5,7 +5,7 @@ import { readCredentials, writeCredentials } from "./state-folder.ts";
 
 type Stores = Credentials["stores"];
 
-/** `ready` is false until `sandbox.db` contains the first store. */
+/** `ready` in credentials.json is false until `sandbox.db` contains the first store. */
 export function createKeyWriter(
   world: Pick<World, "files" | "soon">,
   folder: string | undefined,
@@ -14,7 +14,7 @@ export function createKeyWriter(
     return { keepKey: () => undefined, keepKeySoon: () => Promise.resolve(), keepName: () => undefined };
   const read = (): Credentials => {
     const keptCredentials = readCredentials(world, folder);
-    // The throw ends the transaction: a new file would lose the keys of other stores in the unreadable file.
+    // Throws to end the transaction: a new file would lose the keys of other stores.
     if (!keptCredentials.ok) throw new Error(keptCredentials.refusal.message);
     return keptCredentials.value ?? { stores: {} };
   };
@@ -22,7 +22,7 @@ export function createKeyWriter(
     writeCredentials(world, folder, { ...credentials, stores: { ...credentials.stores, ...addedStores } });
   return {
     keepKey: ({ id, name, apiKey }, isFirst) => {
-      // Earlier keys are dropped: the start that wrote them was never ready, so their stores do not exist.
+      // Drops earlier keys: the start that wrote them was never ready, so their stores do not exist.
       write(isFirst ? { ready: false, stores: {} } : read(), { [id]: { name, api_key: apiKey } });
     },
     keepKeySoon: batchWrites(world, (addedStores) => write(read(), addedStores)),
@@ -34,7 +34,7 @@ export function createKeyWriter(
   };
 }
 
-/** Several keys are one write, because flushing a file takes longer than creating a store. */
+/** One write for several keys, because flushing a file takes longer than creating a store. */
 function batchWrites(
   { soon }: Pick<World, "soon">,
   write: (addedStores: Stores) => void,

@@ -5,8 +5,8 @@ import type { World } from "../../world.ts";
 export const FOLDER_NAME = ".checkout";
 
 /**
- * The search ends at a folder with a configuration, because a state folder above it belongs to another
- * project; a new state folder is then created next to the configuration.
+ * Searches upwards, but stops at a folder with a configuration, because a state folder above it belongs to another
+ * project.
  */
 export function locateStateFolder(world: Pick<World, "cwd" | "files">, namedFolder?: string): string {
   if (namedFolder !== undefined) return resolve(world.cwd, namedFolder);

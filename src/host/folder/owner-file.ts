@@ -1,12 +1,12 @@
 import { parseRunRecord, parseRunOwner } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 
-/** Process ids are reused, and a folder may be a copy. */
+/** Includes start time and folder, because process ids are reused and a folder may be a copy. */
 type Owner = { readonly pid: number; readonly started: string; readonly folder?: string | undefined };
 
 /**
- * Returns the running owner, or undefined once the file is claimed. The folder's lock prevents concurrent
- * claims, if files can be locked.
+ * Returns the running owner, or undefined after claiming the file. The caller holds the folder's lock if files can be
+ * locked, so claims are not concurrent.
  */
 export function claimFile(
   { files, ...world }: Pick<World, "files" | "processStartTime">,
@@ -15,7 +15,7 @@ export function claimFile(
 ): Owner | undefined {
   if (files.createNew(path, text, { endsWithProcess: true })) return undefined;
   const oldText = files.read(path) ?? "";
-  // A file that a crash left incomplete has no owner (decision 62).
+  // A crash can leave an incomplete file, which has no owner (decision 62).
   const owner = parseRunRecord(oldText) ?? parseRunOwner(oldText);
   if (owner !== undefined && isRunningOwner(world, owner, folder)) return owner;
   files.write(path, text, { endsWithProcess: true });

@@ -5,7 +5,7 @@ import { stateFile } from "./files.ts";
 import * as state from "./state-folder.ts";
 import type { HeldFolder, Host } from "../hosting.ts";
 
-/** A failure of `renew` is only reported, because the reset or restore is complete. */
+/** An error of `renew` is only reported, because the reset or restore before it is complete. */
 export function createRunFile(
   { world, version }: Pick<Host, "world" | "version">,
   heldFolder: HeldFolder,

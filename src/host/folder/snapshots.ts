@@ -8,7 +8,6 @@ export type SnapshotFiles = SnapshotStorage & {
   readonly rename: (from: string, to: string) => void;
 };
 
-/** Only the owner can read the files. Their folder is created with the first snapshot. */
 export function snapshotsIn({ files }: Pick<World, "files">, folder: string): SnapshotFiles {
   const path = stateFile(folder, "snapshots");
   const fileOf = (name: string): string => join(path, snapshotFileName(name));

@@ -56,7 +56,7 @@ export function makeStateFolder(
   }
   files.removeUnfinishedFiles(folder);
   files.createNew(join(folder, IGNORE_FILE), IGNORE_ALL);
-  // Checked again with content in the folder, because some file systems do not store modes.
+  // Checked again after `makePrivate`, because some file systems do not store modes.
   return mapValue(trust.value === "used" ? trust : checkFolderTrust(world, folder, options), () => undefined);
 }
 
@@ -72,12 +72,12 @@ export function writeCredentials(
 
 export const readChosenStore = readerOf("store", (text) => parseChosenStore(text)?.store_id);
 
-/** A separate file: the sandbox writes credentials.json, and a second writer could lose a key. */
+/** In its own file: the sandbox writes credentials.json, and a second writer could lose a key. */
 export function writeChosenStore(world: Pick<World, "files">, folder: string, storeId: string): void {
   world.files.write(stateFile(folder, "store"), `${JSON.stringify({ store_id: storeId }, null, 2)}\n`);
 }
 
-/** Also removes the folder's default store if it is this store. Unreadable files are left unchanged. */
+/** Removes the store's key, and the default store if this store is the default. Leaves unreadable files unchanged. */
 export function dropStore(world: Pick<World, "files">, folder: string, storeId: string): void {
   const chosenStore = readChosenStore(world, folder);
   if (chosenStore.ok && chosenStore.value === storeId) world.files.remove(stateFile(folder, "store"));
@@ -100,7 +100,7 @@ export function requireStoreInFolder(
   return stateFailure({ code: "state_file_missing", message, next });
 }
 
-/** The key is never in the database (decision 16). Generates a missing key for an empty database. */
+/** The key is kept outside the database (decision 16). A missing key is generated only for an empty database. */
 export function readOrCreateMasterKey(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,
@@ -120,7 +120,10 @@ export function hostedCommand({ files }: Pick<World, "files">, folder: string): 
   return files.exists(stateFile(folder, "objects")) ? "checkout hosted dev" : undefined;
 }
 
-/** Refuses a folder that lacks its database but has files that are created later, and the state of a hosted service. */
+/**
+ * Refuses a folder without a database but with files that are created after the database, and the state of a hosted
+ * service.
+ */
 export function requireDatabase(world: Pick<World, "files">, folder: string): Outcome<void, HostFailure> {
   const { files } = world;
   const otherCommand = hostedCommand(world, folder);
@@ -139,7 +142,7 @@ export function requireDatabase(world: Pick<World, "files">, folder: string): Ou
 
 export const readAdminToken = readerOf("admin", (text) => parseAdmin(text)?.admin_token);
 
-/** Restarts keep the token. On first use it is taken from the environment, or generated. */
+/** Returns the folder's token, which the first start takes from the environment or generates. */
 export function readOrCreateAdminToken(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,
@@ -153,7 +156,10 @@ export function readOrCreateAdminToken(
   return keptToken.value === undefined ? refuseContent(path, STATE_DATA) : accept(keptToken.value);
 }
 
-/** The file gets its name when it is complete, even on file systems without links (decision 62). */
+/**
+ * Not `createNew`: with `write`, the file has its name only when it is complete, even on file systems without links
+ * (decision 62).
+ */
 function writeIfMissing({ files }: Pick<World, "files">, path: string, content: string): void {
   if (files.stat(path) === undefined) files.write(path, content);
 }
@@ -170,7 +176,7 @@ export function findRunRecord(
   const text = world.files.read(path);
   if (text === undefined) return accept(undefined);
   const run = parseRunRecord(text);
-  // A run.json without a folder is from an older version, so it may be a copy although its process is running.
+  // Without a folder, run.json is from an older version and may be a copy, even if its process is running.
   if (run !== undefined)
     return accept(
       run.folder === idOf(world, folder) && isRunningOwner(world, run, run.folder) ? run : undefined,
@@ -251,7 +257,7 @@ function refuseMissing(path: string, reason: string): Outcome<never, HostFailure
   });
 }
 
-/** Refuses a run.json that only another version can read, because otherwise its running sandbox would go unnoticed. */
+/** Otherwise the running sandbox of another version would go unnoticed. */
 function refuseOtherVersion(path: string, { pid }: RunOwner): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_file_unreadable",

@@ -11,9 +11,8 @@ export type TrustOptions = { readonly trustFolder?: boolean };
 const DEVELOPMENT_FILE = "administrator.json";
 
 /**
- * The content of the folder determines where keys and events are sent, so another user must not have filled
- * it (decision 70). The folder and our files in it must not be links. They must belong to this user and must
- * not be accessible to others, except `.gitignore`, or with `trustFolder`.
+ * Refuses a folder that another user may have filled, because its content determines where keys and events are sent
+ * (decision 70). Links are refused even with `trustFolder`.
  */
 export function checkFolderTrust(
   { files }: Pick<World, "files">,
@@ -26,7 +25,7 @@ export function checkFolderTrust(
   const names = files.list(folder).filter((name) => ownerOfName(name) === "checkout");
   const isVacant = names.length === 0;
   const exposure = exposureOf(fileFacts);
-  // An empty folder need not be trusted, unless other users could write into it.
+  // A folder without checkout's files may be readable by other users, but not writable.
   if (exposure !== undefined && !(isVacant && exposure === "readable") && options.trustFolder !== true)
     return refuseExposed(folder, folder, EXPOSURE_TEXTS[exposure]);
   for (const name of names) {
@@ -42,7 +41,7 @@ export function checkFolderTrust(
   return accept(isVacant ? "vacant" : "used");
 }
 
-/** `--dir .` must not turn a project into a state folder. */
+/** Refuses a folder with other files: `--dir .` must not turn a project into a state folder. */
 export function checkContents({ files }: Pick<World, "files">, folder: string): Outcome<void, HostFailure> {
   const names = files.list(folder);
   if (names.includes(DEVELOPMENT_FILE)) return refuseDevelopmentFolder(folder);
@@ -108,7 +107,7 @@ export function refuseFolder(
   });
 }
 
-/** The same refusal as for a database of a development version, which is checked later. */
+/** Like the refusal of a development version's database, which is only opened later. */
 function refuseDevelopmentFolder(folder: string): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_folder_development_version",

@@ -40,7 +40,7 @@ type AllowedNetwork = { readonly hosts: readonly string[]; readonly addresses: r
 
 type RunningService = {
   readonly end: Promise<void>;
-  /** Resolves if the objects' folder or the list of the stores was deleted or replaced. */
+  /** Resolves if the folder of the objects or the database with the list of stores was deleted or replaced. */
   readonly stateLoss: Promise<HostFailure>;
   readonly hold: Hold | null;
 };
@@ -54,12 +54,12 @@ type ServedFolder<Value> = {
 };
 
 const START_TIMEOUT_MS = 180_000;
-/** Other processes may take each chosen port first. */
+/** Another process can take a chosen port before workerd listens. */
 const MAX_PORT_ATTEMPTS = 10;
 const CALL_TIMEOUT_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/** Each write is on disk before its answer is sent. "stopped": stopped before it was ready. */
+/** Returns "stopped" if the service was stopped before it was ready. */
 export async function serveHosted<Value>(
   context: HostedHost,
   options: HostedOptions,
@@ -98,7 +98,7 @@ export async function serveHosted<Value>(
     if (!masterKey.ok) return masterKey;
     const adminToken = state.readOrCreateAdminToken(world, folder, secrets.value.adminToken?.value);
     if (!adminToken.ok) return adminToken;
-    // The key of a new first store is on disk before an object can create that store.
+    // The key of a new first store is on disk before an object can create the store.
     const firstStore = keepFirstStore(world, folder, hostedState.value);
     const keys = { controlToken, adminToken: adminToken.value, masterKey: masterKey.value, firstStore };
     world.files.write(stateFile(folder, "worker"), worker);
@@ -140,7 +140,7 @@ async function serveOnPort<Value>(
   const { listening, result, isPortTaken } = runWorkerd(world, { ...service, folder, signal });
   try {
     const timeout = world.sleep(START_TIMEOUT_MS, AbortSignal.any([stopSignal, signal]));
-    // Nothing is sent before workerd listens: another program on the port would receive the token.
+    // Sends nothing before workerd listens: another program on the port would receive the token.
     const startResult = await Promise.race([listening, result, timeout]);
     if (stopSignal.aborted) return accept("stopped");
     if (startResult !== "listening") {
@@ -162,7 +162,7 @@ async function serveOnPort<Value>(
   }
 }
 
-/** The runtime does not report failed writes, so a full disk replaces the failure of the start. */
+/** The runtime does not report failed writes, so a start that fails on a full disk is reported as a full disk. */
 function explainFullDisk(
   { files }: Pick<World, "files">,
   folder: string,
@@ -192,12 +192,12 @@ function refuseWithoutPort(): Outcome<never, HostFailure> {
   return usageFailure("no port is free", "choose a port with --port");
 }
 
-/** Names are resolved now, because the network of the runtime accepts only addresses. */
+/** Resolves names now, because the runtime's network rules accept only addresses. */
 async function resolveNetwork(
   world: Pick<World, "resolve">,
   { allowTarget = [], port: ownPort = DEFAULT_PORT }: HostedOptions,
 ): Promise<Outcome<AllowedNetwork, HostFailure>> {
-  // A service on this machine may send to this machine, as a sandbox does.
+  // Loopback is allowed, as for a sandbox, because the service runs on this machine.
   const hosts = [...LOOPBACK_NAMES, ...allowTarget];
   const addresses: string[] = [];
   for (const host of hosts) {

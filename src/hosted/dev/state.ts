@@ -187,7 +187,7 @@ function storePath(folder: string, id: string): string {
   return join(stateFile(folder, "objects"), OBJECT_CLASSES.stores, objectFileName("stores", name));
 }
 
-/** The runtime would follow a link, and read another user's rows. */
+/** Refuses links and other users' files: the runtime would follow a link and read another user's rows. */
 function checkObjectFiles({ files }: Pick<World, "files">, folder: string): Outcome<void, HostFailure> {
   const objects = stateFile(folder, "objects");
   if (!files.exists(objects)) return accept(undefined);

@@ -21,7 +21,10 @@ type WorkerdOptions = {
   readonly allowAddresses: readonly string[];
 };
 
-/** workerd checks the address of each connection after the look-up; the smallest block with the address decides. */
+/**
+ * workerd checks each address after name resolution; of several matching blocks, the smallest decides, so an allowed
+ * address overrides a denied range.
+ */
 export function workerdConfig({ settings, objects, allowAddresses }: WorkerdOptions): string {
   const allowList = ["public", ...allowAddresses.map(blockOf)].map(quoteText).join(", ");
   const denyList = deniedRanges().map(quoteText).join(", ");

@@ -15,7 +15,7 @@ export type ServiceSecrets = {
 
 type ProgramWorld = Pick<World, "files" | "cwd" | "packageFolder">;
 
-/** The longest timeout of a Node timer: only the user ends a service. */
+/** The maximum of Node's timers: only the user ends a service. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const KEPT_OUTPUT_BYTES = 4096;
 /** workerd's control message when a socket is open. */
@@ -31,7 +31,7 @@ export function runWorkerd(
   const logFile = stateFile(folder, "log");
   const logSize = files.size(logFile) ?? 0;
   const [config, log] = [stateFile(folder, "workerdConfig"), logFile].map((path) => quote(path));
-  // npx runs from the state folder, which other users cannot enter, and without scripts of packages.
+  // npx runs in the state folder, which other users cannot enter, and without install scripts.
   const npx = `npx --yes --ignore-scripts --prefix ${quote(folder)} workerd@${WORKERD_VERSION}`;
   const program = findWorkerd(world) ?? npx;
   const listening = Promise.withResolvers<"listening">();
@@ -77,7 +77,6 @@ export function projectTrustFault(world: ProgramWorld): string | undefined {
   return isInstalled ? untrustedReason(world.files, projectFolder) : undefined;
 }
 
-/** The nearest folder, here or above, that has a package.json; undefined if there is none. */
 function findProjectFolder({ files, cwd }: ProgramWorld): string | undefined {
   for (let folder = cwd; ; folder = dirname(folder)) {
     if (files.exists(join(folder, "package.json"))) return folder;

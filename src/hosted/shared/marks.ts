@@ -3,9 +3,8 @@ import { API_KEY_RANDOM_BYTES, storeTokenBits, testKeyBits } from "../../core/cr
 import { isUuid } from "../../core/text.ts";
 
 /**
- * A mark is 26 bits that name the object of a store, and that every UUID v7 and API key of the store
- * contains. So routing a request needs no lookup, and deleting a store leaves nothing behind. A mark grants
- * no access: the store itself decides whether it knows an id or a key.
+ * 26 bits that identify a store's object, contained in each UUID v7 and API key of the store, so that routing needs no
+ * lookup. A mark grants no access: the store checks ids and keys.
  */
 export type Mark = number;
 

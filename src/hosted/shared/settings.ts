@@ -7,15 +7,15 @@ export type HostedSettings = {
   readonly rateLimit: RateLimit | "off";
   readonly allowTargets: readonly string[];
   readonly dataDir: string | null;
-  /** The real path of the folder to which the state belongs (decision 71); null on a platform. */
+  /** The real path of the folder to which the state belongs (decision 71); null on a hosting platform. */
   readonly home: string | null;
   readonly folderHold: Hold | null;
-  /** The runtime's log; null on a platform, which keeps its own log. */
+  /** The runtime's log file; null on a hosting platform, which keeps its own log. */
   readonly logFile: string | null;
   readonly pid: number;
   readonly startedAt: number;
   readonly version: string;
 };
 
-/** Both are in `credentials.json` before the store is created. */
+/** Written to `credentials.json` before the store is created. */
 export type FirstStore = { readonly id: string; readonly apiKey: string };

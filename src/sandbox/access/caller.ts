@@ -8,7 +8,7 @@ import { refuseUnknownStore } from "../with-store.ts";
 
 export type LimitedCaller = Pick<TokenEntry, "role" | "storeId" | "tokenId" | "expiresAt">;
 
-/** A field is null if the caller reaches all stores, or if its token has no id or no expiry. */
+/** Owner and administrator reach all stores; their tokens have no id and no expiry. */
 export type Caller = (typeof NO_LIMITS & { readonly role: "owner" | "administrator" }) | LimitedCaller;
 
 const NO_LIMITS = { storeId: null, tokenId: null, expiresAt: null } as const;

@@ -31,7 +31,8 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
   return {
     issue: (kind: "token" | "link", { storeId, role = "store", validMs = VALIDITY_MS.default }: Grant) => {
       const isLink = kind === "link";
-      // In a hosted service, the random bytes of API keys and tokens contain the mark of the store's object.
+      // In a hosted service, the random bytes of API keys and tokens contain a mark by which requests are routed to the
+      // store's object.
       const token = isLink
         ? newCode(world)
         : formatStoreToken(world.randomBytes(API_KEY_RANDOM_BYTES, "api key"));
@@ -52,7 +53,7 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
         return insert({ ...tokenFields, expiresAt: now + (sessionMs ?? 0) }, secret);
       });
     },
-    /** Undefined without a valid token or session. Records a use, one a minute. */
+    /** Undefined if the token or session is invalid, revoked or expired. Records its use at most once a minute. */
     identify: (kind: "token" | "session", secret: string): LimitedCaller | undefined => {
       const [entry, now] = [tokens.byHash(hashKey(secret)), world.now()];
       if (entry?.kind !== kind || !isActive(entry, now)) return undefined;
@@ -86,7 +87,7 @@ function isActive(entry: TokenEntry | undefined, now: number): boolean {
   return entry?.revokedAt === null && now < entry.expiresAt;
 }
 
-/** A UUID in 22 characters, so that a link fits into a line of 80. */
+/** A UUID in base64url (22 characters), so that a link fits into 80 columns. */
 export function newCode({ freshId }: Pick<World, "freshId">): string {
   return Buffer.from(freshId().replaceAll("-", ""), "hex").toString("base64url");
 }

@@ -9,7 +9,7 @@ import type { Store } from "../../store/store.ts";
 import { headerLines } from "../../web/http.ts";
 import type { HttpRequest } from "../../world.ts";
 
-/** Also for a request that will be refused; undefined without a valid key. */
+/** Undefined without a valid key. Does not check scopes or limits, so it also works for requests that are refused. */
 export function callerOf(
   store: Pick<Store, "credentials">,
   request: Pick<HttpRequest, "rawHeaders">,
@@ -19,7 +19,7 @@ export function callerOf(
   return store.credentials.byApiKey(credentials.value.apiKey);
 }
 
-/** The dialect of the first store if there is no valid API key. */
+/** The caller's dialect; without a valid API key, the dialect of the first store. */
 export function dialectFor(
   store: Pick<Store, "credentials" | "stores">,
   request: Pick<HttpRequest, "rawHeaders">,
@@ -27,7 +27,7 @@ export function dialectFor(
   return store.stores.dialect(callerOf(store, request)?.storeId);
 }
 
-/** Also for a revoked key; undefined for an unknown one. Slower than `callerOf`. */
+/** Also finds the store of a revoked key, and is slower than `callerOf`. */
 export function ownerOfAnyKey(
   store: Pick<Store, "credentials" | "stores">,
   { rawHeaders = [] }: Partial<Pick<HttpRequest, "rawHeaders">>,
@@ -42,15 +42,18 @@ export function isOwnCommand(request: Pick<HttpRequest, "rawHeaders">): boolean 
   return headerLines(request, "user-agent").some((agent) => agent.startsWith(COMMAND_AGENT));
 }
 
-/** Such a request is not evidence about the merchant's client. */
+/** Requests of drills are not evidence about the merchant's client. */
 export function isDrillRequest(request: Pick<HttpRequest, "rawHeaders">): boolean {
   return headerLines(request, "user-agent").some((agent) => agent.startsWith(DRILL_AGENT));
 }
 
-/** Each credential has a bucket (decision 17). */
+/** One token bucket for each credential (decision 17). */
 export type RateLimiter = { readonly take: (caller: CredentialInStore, realNow: number) => Outcome<void> };
 
-/** Full after a restart. A bucket refills by the store's clock, or by real time while that clock is frozen. */
+/**
+ * Buckets are in memory, so all are full after a restart. They refill by the store's clock, or by real time while the
+ * clock is frozen.
+ */
 export function createRateLimiter(limit: RateLimit | "off"): RateLimiter {
   const buckets = new Map<string, Bucket>();
   return {

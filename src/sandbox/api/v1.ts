@@ -36,7 +36,7 @@ export type ApiContext = ServiceContext &
   ApiFaultContext & {
     readonly rateLimiter: RateLimiter;
     readonly leases: Pick<Leases, "noteRetrieve">;
-    /** A token from the environment can have any form. */
+    /** Searched for by value, because a token from the environment can have any format. */
     readonly controlToken: string;
     readonly adminToken: string;
   };
@@ -220,7 +220,7 @@ function refuseTokens(
   return refuseFact("field_with_token", { field: tokenField[0] });
 }
 
-/** v1 has no query parameters, and unknown input is never ignored. */
+/** v1 has no query parameters, and refuses unknown input instead of ignoring it. */
 function refuseQuery({ query }: AreaRequest): Outcome<void> {
   if (query === "") return accept(undefined);
   return refuseFact("query", { received: printableLiteral(query) });

@@ -26,7 +26,7 @@ type CreateCommand = {
   readonly idempotencyKey: string;
   readonly request: CreateRequest;
   readonly requestId: string;
-  /** The request is then not evidence about the merchant's client. */
+  /** True for requests of this program's commands, which are not evidence about the merchant's client. */
   readonly isOwnCommand: () => boolean;
 };
 
@@ -81,7 +81,7 @@ export function createCheckout(
   });
 }
 
-/** Due changes are applied first. Refuses with `session_not_found`, also for another store's checkout. */
+/** Applies due changes first. Another store's checkout is `session_not_found`. */
 export async function retrieveCheckout(
   context: ServiceContext,
   credential: { readonly storeId: string; readonly clock: StoreClock },
@@ -96,7 +96,7 @@ export async function retrieveCheckout(
   return accept(await currentCheckout(context, checkout, now));
 }
 
-/** A reserved order_id settles its checkout (decision 37). Sets a timer unless the clock is frozen. */
+/** A reserved order_id settles its checkout without a payer (decision 37). */
 function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock): void {
   const { id: checkoutId, storeId, expiresAt } = checkout;
   const settlement = settlementOf(checkout);
@@ -105,7 +105,7 @@ function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock
   if (realTime !== undefined) context.expectDue(storeId, realTime);
 }
 
-/** Returns a refusal: a throw would roll back the row that logs the use. */
+/** Returns refusals instead of throwing, which would roll back the record of the use. */
 function answerUsedKey(
   { store }: ServiceContext,
   { storeId, idempotencyKey: key, requestId, isOwnCommand }: CreateCommand,

@@ -18,8 +18,8 @@ import { applyDueItems } from "./payments.ts";
 import type { LastChange } from "../../core/checkout/shapes.ts";
 
 /**
- * A page that is not full can have a next page. `searched`: the number of checkouts searched; null if an
- * index was used. `searchedBackTo`: the creation time of the oldest of them.
+ * A page that is not full can have a next page. `searched` and `searchedBackTo`: how many checkouts were searched, and
+ * when the oldest was created; null if an index was used.
  */
 export type CheckoutPage = Omit<AnswerOf<"listCheckouts">, "storeId" | "refused" | "checkouts"> & {
   readonly checkouts: readonly (Checkout & { readonly last: LastChange })[];
@@ -41,8 +41,8 @@ const MAX_OLDER_MATCHES = 5;
 const END_OF_ID = /^[0-9a-f]{8}$/i;
 
 /**
- * `q` is an id, the last 8 characters of an id, or a part of an order_id or description (decision 92).
- * Refuses with `session_not_found` if `before` is not a checkout of the store.
+ * `q` matches an id, its last 8 characters, or part of an order_id or description (decision 92). Refuses `before` if it
+ * is not a checkout of the store.
  */
 export async function listCheckouts(
   context: ServiceContext,
@@ -96,7 +96,8 @@ function find(
   const { positions, ...search } = lists.search(filter, text ?? null, range);
   if (text === undefined || search.lastPosition === undefined) return { positions, search };
   if (range.before !== POSITION_AFTER_ALL) return { positions, search };
-  // An index finds a complete order_id, however old its checkouts are; some are added to the first page.
+  // A search may end before old checkouts of a complete order_id, which an index finds; the first page shows some of
+  // them.
   const orderPositions = findByOrder(lists, storeId, text) ?? [];
   const olderPositions = lists.pick(orderPositions, filter, {
     before: search.lastPosition,

@@ -7,7 +7,7 @@ export type PageViewRecorder = ReturnType<typeof createPageViewRecorder>;
 
 const MAX_VIEWS = 1000;
 
-/** Views are committed after the answer, so a crash in between can lose a view. */
+/** Views are written after the answer, so a crash can lose one. */
 export function createPageViewRecorder(
   context: Pick<ServiceContext, "store"> & {
     readonly world: Pick<ServiceContext["world"], "now">;
@@ -26,7 +26,7 @@ export function createPageViewRecorder(
     });
 
   return {
-    /** Writes only the first view of each minute. Never fails or blocks. */
+    /** Records only the first view in `VIEW_INTERVAL_MS`. Does not throw or wait; errors go to `report`. */
     note: (checkoutId: string, view: Omit<PageView, "at">): void => {
       const viewKey = `${view.kind} ${checkoutId}`;
       const now = context.world.now();

@@ -33,13 +33,12 @@ export const MAX_DUE_ITEMS = 100;
 
 export type PayerAction =
   | { readonly kind: "start" }
-  /** `attempt`: the attempt in whose wallet the payer cancelled; null if the payer cancelled on the checkout page. */
+  /** `attempt`: the attempt whose wallet page the payer cancelled; null on the checkout page. */
   | { readonly kind: "cancel"; readonly attempt: number | null }
   | { readonly kind: "finish"; readonly attempt: number; readonly result: AttemptResult }
-  /** Expires a checkout that has not ended, so that the payment is late (decision 10). */
+  /** Pays after the expiry: a checkout that has not ended expires first (decision 10). */
   | { readonly kind: "finish_late"; readonly attempt: number };
 
-/** Refuses with `session_not_found` or `state_conflict`. */
 export function applyPayerAction(
   context: ServiceContext,
   checkoutId: string,
@@ -72,7 +71,6 @@ export function simulatePayment(
   );
 }
 
-/** Everything that is due for the checkout is applied first. */
 function changeCheckout(
   context: ServiceContext,
   ref: CheckoutRef,
@@ -85,7 +83,7 @@ function hasDueChange(context: ServiceContext, checkout: Checkout, now: number):
   return isExpiryDue(checkout, now) || (scheduledSettlement(context, checkout)?.dueAt ?? Infinity) <= now;
 }
 
-/** Undefined if the checkout waits for a payer or is final. */
+/** Undefined if a payer decides the outcome, or if the checkout is final. */
 export function scheduledSettlement({ store }: ServiceContext, checkout: Checkout): DueItem | undefined {
   if (isFinal(checkout.status) || settlementOf(checkout) === undefined) return undefined;
   return store.settlements.of(checkout.id);
@@ -100,7 +98,7 @@ export function currentCheckout(
   return context.store.write(() => settleDue(context, checkout, now));
 }
 
-/** Runs inside the write that read the checkout. */
+/** Call inside the write that read the checkout. */
 export function applyDueChanges(context: ServiceContext, checkout: Checkout, now: number): Checkout {
   return hasDueChange(context, checkout, now) ? settleDue(context, checkout, now) : checkout;
 }
@@ -144,11 +142,10 @@ function settleItem(
     outcome === null
       ? apply(context, { checkout, command: { kind: "expire" } }, dueAt)
       : settle(context, { checkout, outcome }, dueAt);
-  // A row from another sandbox's snapshot can have an outcome that is impossible.
+  // A row from another sandbox's snapshot can have an impossible outcome.
   return changeOutcome.ok ? changeOutcome.value.changes : [];
 }
 
-/** Runs inside a write. */
 function settle(
   context: ServiceContext,
   { checkout, outcome }: { readonly checkout: Checkout; readonly outcome: PayOutcome },
@@ -171,7 +168,7 @@ function settle(
   const payment = { checkout: startedCheckout, attempts: [...attempts, startedAttempt] };
   const finishOutcome = decideCommand(payment, command, now);
   if (!finishOutcome.ok) return finishOutcome;
-  // The attempt is written once, with its result.
+  // The attempt is stored once, with its result, instead of being stored open and then updated.
   const start = record(context, { checkout, effect: { ...startOutcome.value, attempt: null } }, now);
   const finish = record(context, { checkout: startedCheckout, effect: finishOutcome.value }, now);
   return accept({ ...finish, changes: [...start.changes, ...finish.changes] });

@@ -28,7 +28,7 @@ export function addPrice(
   });
 }
 
-/** Creates with the price are refused from now on. Refuses with `not_found`. */
+/** Later creates with the price are refused. */
 export function retirePrice(
   context: ServiceContext,
   { storeId, id }: { readonly storeId: string; readonly id: string },

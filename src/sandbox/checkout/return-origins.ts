@@ -9,7 +9,7 @@ type OriginToAdd = OriginOfStore & { readonly path?: string | undefined };
 
 const MAX_RETURN_ORIGINS = 20;
 
-/** An existing origin keeps its position. Refuses with `not_found`, and above 20 with `state_conflict`. */
+/** An existing origin keeps its place in the list, and its path unless `path` is given. */
 export function addReturnOrigin(
   context: ServiceContext,
   { storeId, origin, path }: OriginToAdd,

@@ -12,14 +12,14 @@ export type CheckoutView = {
   readonly attempts: readonly Attempt[];
   readonly lateResults: readonly LateResult[];
   readonly names: StoreNames;
-  /** Customers may be redirected there (decision 19); null if the store has registered no address. */
+  /** The first registered address to which customers may be redirected (decision 19), or null. */
   readonly returnOrigin: ReturnOrigin | null;
   readonly now: number;
   readonly isClockFrozen: boolean;
   readonly isAutomatic: boolean;
 };
 
-/** A due settlement or expiry is applied first. Refuses with `session_not_found`. */
+/** Applies a due settlement or expiry first. */
 export async function viewCheckout(
   context: ServiceContext,
   ref: CheckoutRef,

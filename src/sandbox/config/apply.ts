@@ -13,7 +13,7 @@ import { configState } from "./state.ts";
 
 export type ConfigContext = StoreMaker & { readonly store: Store; readonly targets: TargetPolicy };
 
-/** `prune` removes the list entries of these stores that the configuration does not contain. */
+/** With `prune`, entries of these stores that the configuration does not contain are removed. */
 type ConfigInput = { readonly stores: readonly RequestedStore[]; readonly prune: boolean };
 
 type ApplyResult = { readonly changes: readonly PlannedChange[]; readonly made: readonly NewStore[] };
@@ -26,7 +26,7 @@ export function planConfig(
   return planChanges(stores, configState(context, keys), { prune, targets: context.targets });
 }
 
-/** Runs inside a transaction, and refuses before its first write (decision 84). */
+/** Call inside a transaction. Refuses before the first write (decision 84). */
 export function applyConfig(context: ConfigContext, configInput: ConfigInput): Outcome<ApplyResult> {
   const plan = planConfig(context, configInput);
   if (!plan.ok) return plan;
@@ -78,7 +78,7 @@ function newStoreValues({ apiKeys = [], prices, capabilities, ...fields }: Reque
   return { ...fields, ...capabilities, apiKey: apiKeys[0], prices: prices?.map(priceWithDefaults) };
 }
 
-/** Writes an entry in the audit log like an action of the administrator (decision 84). */
+/** Also writes an entry into the audit log, like the administrator's action (decision 84). */
 function changeCapability(
   { store }: ConfigContext,
   { kind, action, storeId, name: subject, differences }: PlannedChange,

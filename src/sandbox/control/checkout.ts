@@ -62,7 +62,7 @@ export const checkoutHandlers = {
   },
 } satisfies HandlersOf<"checkouts">;
 
-/** The merchant's integration does not rely on the calls of a drill. */
+/** Calls of a drill do not show that the merchant's integration relies on an assumption. */
 function withoutAssumptionLog(context: OperationContext): OperationContext {
   return { ...context, assumptions: { ...context.assumptions, note: () => undefined } };
 }

@@ -63,7 +63,7 @@ export const CONTROL_AREA: Area<ControlContext, Caller> = {
   },
   refuse: (context, { requestId }, refusal) => {
     const answer = answerRefusal(requestId, refusal);
-    // The router refuses only requests with a valid token, whose callers may learn the version.
+    // Routing is refused only after a valid token, so the caller may learn the version.
     return ROUTING_CODES.has(refusal.code) ? withHeaders(answer, ownHeaders(context)) : answer;
   },
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
@@ -129,7 +129,7 @@ async function waitWhileValid<Value>(
   return work;
 }
 
-/** Encodes in slices, so that other requests do not wait for the thousands of checkouts of a clock move. */
+/** Encodes in slices, because the thousands of checkouts of a clock move would block other requests. */
 async function encodeAnswer(
   { world }: ControlContext,
   name: OperationName,
@@ -158,7 +158,7 @@ async function run<Name extends OperationName>(
 ): Promise<Outcome<AnswerOf<Name>>> {
   const body = decodeRequest(name, call.body);
   if (!body.ok) return body;
-  // Nothing is awaited between this check and the operation's write, so a lease that ends later undoes this write too.
+  // No await between this check and the operation's write, so a lease that ends later also undoes that write.
   const { leaseId } = call;
   const leaseCheck: Outcome<void> =
     leaseId === undefined ? accept(undefined) : context.leases.check({ storeId: call.storeId, id: leaseId });

@@ -28,16 +28,16 @@ export type OperationContext = ClockContext &
     readonly listenerTargets: Map<string, string>;
     readonly requests: Omit<RequestLog, "note" | "close">;
     readonly world: Pick<World, "sleep" | "monotonic" | "soon" | "after">;
-    /** No store of the folder delivers events (decision 71); undefined if the folder has no hold. */
+    /** Set while no store of the folder may deliver events (decision 71). */
     readonly folderHold: Hold | undefined;
     readonly description: ProcessDescription;
     readonly saveStory: (page: SavedStory) => Promise<Outcome<string>>;
-    /** The secrets can have any form, so they are redacted by their value. */
+    /** Redacted by value, because these secrets can have any format. */
     readonly secrets: readonly string[];
     readonly portal: PortalAccess;
     readonly tokens: Tokens;
     readonly requestStop: () => void;
-    /** Replace the usual operations of a service whose stores are elsewhere. Default: none. */
+    /** Operations of a service whose stores are elsewhere, which replace the usual ones. Default: none. */
     readonly operations?: Partial<Handlers>;
   };
 
@@ -47,7 +47,7 @@ export type OperationCall<Name extends OperationName> = {
   readonly storeId: string;
   readonly id: string;
   readonly requestId: string;
-  /** A limited caller reaches only its own store, even with an operation on all stores. */
+  /** An operation on all stores must be limited to the store of a limited caller. */
   readonly caller: Caller;
   readonly leaseId?: string | undefined;
   readonly body: RequestOf<Name>;

@@ -21,7 +21,7 @@ export const keyHandlers = {
   revokeToken: ({ tokens }, { storeId, id }) => tokens.revoke(storeId, id),
   showAccess: async ({ store }, { caller: { role: callerRole, storeId, expiresAt } }) => {
     const storeName = storeId === null ? null : (store.stores.names(storeId)?.store ?? null);
-    // This caller is never the administrator, who may run no operation of a viewer.
+    // Unreachable for the administrator, who may not run viewers' operations; narrows the type.
     const role = callerRole === "administrator" ? "owner" : callerRole;
     return accept({ role, storeId, storeName, expiresAt });
   },

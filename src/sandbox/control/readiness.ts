@@ -63,7 +63,7 @@ export const readinessHandlers = {
   adminLog: async ({ store }, { storeId }) => accept({ storeId, acts: store.adminActions.of(storeId) }),
 } satisfies HandlersOf<"readiness">;
 
-/** A row of the audit log is never changed, so no secret may get into it. */
+/** Rows of the audit log are immutable, so no secret may get into one. */
 function redactNote(note: string | undefined): string | null {
   return note === undefined ? null : redactStored(note);
 }

@@ -35,7 +35,6 @@ export const requestHandlers = {
   },
 } satisfies HandlersOf<"requests">;
 
-/** Oldest first. */
 async function awaitRequests(
   context: OperationContext,
   storeId: string,

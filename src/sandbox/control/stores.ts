@@ -44,7 +44,7 @@ export const storesHandlers = {
     return accept({ storeId, merchantId, name, signingSecret, ownSecrets });
   },
   reset: async (context, { body: { store: namedStore }, caller }) => {
-    // A limited caller resets its own store by id. To this caller, all other stores are unknown.
+    // A limited caller must name its own store: without a name, all stores are reset.
     if (namedStore === undefined && !reaches(caller, null)) return refuseFact("store_id_missing", {});
     const permission = permitStore(caller, namedStore);
     if (!permission.ok) return permission;

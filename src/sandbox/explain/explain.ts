@@ -82,7 +82,7 @@ const FINDERS_OF_CHECKOUT: Readonly<Record<ExplainableKind, (query: ExplainQuery
     context.store.checkouts.ofOrder({ storeId, orderId: id, limit: 1 })[0]?.id,
 };
 
-/** An order has the story of its newest checkout. Refuses with `not_found`. */
+/** For an order, returns its newest checkout. */
 export function storyCheckoutId(context: ExplainContext, storeId: string, subject: Subject): Outcome<string> {
   for (const [kind, query] of lookupsFor(subject, { context, storeId })) {
     const checkoutId = FINDERS_OF_CHECKOUT[kind](query);
@@ -169,8 +169,8 @@ function conflictOf(
 }
 
 /**
- * The log of an older version does not name the checkout: then it is found by the request's key
- * (`idempotency_key_reused`) or is the open or paid checkout of the order (`order_conflict`).
+ * Logs of older versions do not name the checkout: it is then found by the request's key (`idempotency_key_reused`), or
+ * is the order's open or paid checkout (`order_conflict`).
  */
 function conflictingCheckout(
   store: Store,

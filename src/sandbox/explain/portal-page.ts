@@ -16,7 +16,7 @@ const MAX_STORES = 100;
 const END_OF_ID = /^[\da-f]{8}$/i;
 const SEARCH_ADDRESS = /^\/portal(?:\/([^/?]+))?\/find\?(.*)$/;
 
-/** `text` is an id or its end, an order_id, a key or a price. */
+/** `text`: an id or its last 8 characters, an order_id, an idempotency key, or a price id. */
 export function findPathInStore(context: FindContext, storeId: string, text: string): string | undefined {
   if (text === "") return undefined;
   const id = text.toLowerCase();

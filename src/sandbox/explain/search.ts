@@ -19,7 +19,7 @@ export type SearchHits = Pick<CheckoutPage, "nextBefore" | "searched" | "searche
 const MAX_CHECKOUTS = 20;
 const MAX_REFUSED_ORDERS = 20;
 
-/** Searches the newest 20,000 checkouts, 1,000 refused requests among the newest 20,000, endpoints and event types. */
+/** Limited to recent checkouts and requests; `nextBefore` and `hasSearchedAllRefused` say whether there are more. */
 export async function searchStore(
   context: SearchContext,
   storeId: string,

@@ -22,7 +22,7 @@ export function removeEndedFaults(
   });
 }
 
-/** The first matching fault. Every fault counts its matches, even if another fault is taken. */
+/** Returns the first matching fault that applies. Other matching faults count the match too, for their `nth`. */
 export function takeFault<WantedFault extends Fault>(
   context: Pick<ServiceContext, "store">,
   storeId: string,

@@ -35,7 +35,7 @@ type FaultableCall = {
   readonly refuse: (refusal: Refusal) => Answer;
 };
 
-/** A store without faults costs one check (decision 94). */
+/** A store without API faults skips the write transaction (decision 94). */
 export function answerWithFaults(
   context: ApiFaultContext,
   faultableCall: FaultableCall,
@@ -49,7 +49,7 @@ async function applyFault(context: ApiFaultContext, faultableCall: FaultableCall
   const { store, world } = context;
   const now = storeNow(caller.clock, world.now());
   const orderId = orderIdOf(context, faultableCall);
-  // HEAD is GET without the body.
+  // A fault for GET also applies to HEAD.
   const method = call.request.method === "HEAD" ? "GET" : call.request.method;
   const matches = (fault: Fault): fault is ApiFault =>
     isApiFault(fault) &&

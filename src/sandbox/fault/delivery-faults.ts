@@ -13,7 +13,7 @@ export function takeDeliveryFault(
 ): DeliveryFault | undefined {
   const { store } = context;
   const { storeId } = delivery;
-  // No fault applies to a delivery that a fault has created.
+  // A duplicate was created by a fault, and must not be duplicated again.
   if (delivery.cause === "duplicate" || !store.faults.of(storeId).some(isDeliveryFault)) return undefined;
   const matches = (fault: Fault): fault is DeliveryFault =>
     isDeliveryFault(fault) &&

@@ -18,8 +18,8 @@ const MAX_FAULTS = 100;
 const SEED_BYTES = 8;
 
 /**
- * Refuses conflicting fields with `invalid_parameter`, an event or endpoint that the store does not have with
- * `not_found`, and too many faults with `state_conflict`. A lease's faults end with the lease.
+ * Refuses conflicting fields, an unknown event or endpoint, a past `until`, and more than `MAX_FAULTS` faults. With
+ * `leaseId`, the faults end with the lease.
  */
 export function addFaults(
   context: FaultsContext,

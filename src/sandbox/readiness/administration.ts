@@ -12,10 +12,7 @@ import type { RecordedAction } from "../../core/readiness/shapes.ts";
 
 type ActionInput = Omit<AdminAction, "at">;
 
-/**
- * Refuses with `state_conflict` an action that would change nothing or is not allowed yet, and with
- * `not_found` an unknown store, capability or price.
- */
+/** Refuses an action that would change nothing or is not allowed yet, and an unknown store, capability or price. */
 export function applyAction(context: ServiceContext, input: ActionInput): Promise<Outcome<RecordedAction>> {
   const { storeId } = input;
   return withStore(context, storeId, (store, at) => {

@@ -13,7 +13,7 @@ export type AssumptionLog = ReturnType<typeof createAssumptionLog>;
 
 const WORKER_KEY = "assumptions";
 
-/** A use is committed after its request; if a crash loses it, the next use is recorded. */
+/** Uses are written after the request; if a crash loses one, the next use is recorded instead. */
 export function createAssumptionLog(
   store: Pick<Store, "assumptionUses" | "write">,
   report: (error: unknown) => void,
@@ -43,7 +43,6 @@ export function createAssumptionLog(
   };
 
   return {
-    /** Writes only the first use of each decision in a store. */
     note: (reliedDecisions: DecisionNumbers, { storeId, requestId, at }: Reliance): void => {
       for (const decision of reliedDecisions) {
         const decisions = decisionsOf(storeId);
@@ -57,7 +56,7 @@ export function createAssumptionLog(
       await awaitWrites();
       return store.assumptionUses.of(storeId);
     },
-    /** Must be called inside the write that deletes the uses. */
+    /** Call inside the write that deletes the uses. */
     forget: (storeId: string): void => {
       knownUses.delete(storeId);
       queue = queue.filter((use) => use.storeId !== storeId);

@@ -39,7 +39,9 @@ export function recordDrill(
   });
 }
 
-/** Refuses with `state_conflict` if the enabled endpoints are not the drill's endpoints, or if nothing is delivered. */
+/**
+ * Refuses the result if the enabled endpoints have changed since the drill began, or while a hold prevents deliveries.
+ */
 function checkSubject(context: DrillsContext, storeId: string, subject: string): Outcome<void> {
   const holdCheck = refuseHold(context, storeId);
   if (!holdCheck.ok) return holdCheck;
@@ -49,7 +51,6 @@ function checkSubject(context: DrillsContext, storeId: string, subject: string):
   return duplicatesSubject(endpoints) === subject ? accept(undefined) : refuseFact("endpoints_changed", {});
 }
 
-/** Refuses with `not_found`, or with `state_conflict` if the endpoint receives nothing. */
 function endpointToDrill(context: DrillsContext, storeId: string, endpointId: string): Outcome<Endpoint> {
   const holdCheck = refuseHold(context, storeId);
   if (!holdCheck.ok) return holdCheck;
@@ -59,7 +60,7 @@ function endpointToDrill(context: DrillsContext, storeId: string, endpointId: st
     return refuseFact("endpoint_not_enabled", { endpoint: endpointId, state: endpoint.state });
   if (endpoint.kind === "url") return accept(endpoint);
   const url = context.listenerTargets.get(storeId);
-  // A listener that fetches its deliveries forwards them to an address that is valid only on its own machine.
+  // A pull listener forwards to an address that is valid only on the listener's machine.
   if (url !== undefined && !isPullListenerUrl(endpoint.url)) return accept({ ...endpoint, url });
   return refuseFact("endpoint_of_listener", { endpoint: endpointId });
 }
@@ -71,7 +72,10 @@ function refuseHold({ holdOf }: Pick<DrillsContext, "holdOf">, storeId: string):
 
 type Post = Parameters<typeof postToReceiver>[1];
 
-/** Sends again over a new connection if a kept connection failed, except by a timeout. */
+/**
+ * Retries once over a new connection if a kept connection failed, which the server may have closed; a timeout is not
+ * retried.
+ */
 async function postWithRetry(context: DrillsContext, post: Post): Promise<PostResult> {
   const answer = await postToReceiver(context, post);
   const { result } = answer;
@@ -110,7 +114,7 @@ export async function postToEndpoint(
   return accept({ answers: await Promise.all(requestsToSend.map((send) => send())) });
 }
 
-/** A receiver then reads each part separately. */
+/** Long enough that a receiver reads each part separately. */
 const PARTS_PAUSE_MS = 50;
 
 function withSuffix(address: string, suffix: RequestOf<"postToEndpoint">["posts"][number]["suffix"]): string {

@@ -21,8 +21,8 @@ type OpenLease = Pick<LeaseEnd, "undo"> & {
 export type Leases = ReturnType<typeof createLeases>;
 
 /**
- * A drill's effects end with its command, even after a kill (decision 66). An error of `undo` is reported,
- * and the lease ends anyway.
+ * The effects of a drill end with its command, even if the command is killed (decision 66). If `undo` fails, the error
+ * is reported and the lease ends anyway.
  */
 export function createLeases(world: Pick<World, "after">, { report, onChange }: LeaseCallbacks) {
   const leases = new Map<string, OpenLease>();
@@ -36,7 +36,7 @@ export function createLeases(world: Pick<World, "after">, { report, onChange }: 
       onChange(openLease.lease.storeId);
     });
   };
-  /** Refuses with `not_found` a lease that has ended, or that belongs to another store or drill. */
+  /** Refuses a lease that has ended, or that belongs to another store or drill. */
   const check = ({ storeId, id }: LeaseRef, drill?: LeaseKind): Outcome<void> => {
     const lease = leases.get(id)?.lease;
     const isValid = lease?.storeId === storeId && (drill === undefined || drill === lease.drill);
@@ -64,7 +64,7 @@ export function createLeases(world: Pick<World, "after">, { report, onChange }: 
     of: leasesOf,
     webhooksHeldBy: (storeId: string): string | undefined =>
       leasesOf(storeId).some(({ drill }) => drill === "duplicates") ? DRILL_NAMES.duplicates : undefined,
-    /** Counts only a v1 retrieve of a paid checkout that this program's own commands did not make. */
+    /** Ignores retrieves by this program's own commands, and of checkouts that are not paid. */
     noteRetrieve: (
       request: Pick<HttpRequest, "rawHeaders">,
       { id, storeId, status }: Pick<Checkout, "id" | "storeId" | "status">,
@@ -100,7 +100,7 @@ function awaitHeartbeat(world: Pick<World, "after">, lease: OpenLease | undefine
   });
 }
 
-/** Bytes are sent to the command at this interval: without bytes, a Worker notices no closed connection. */
+/** Interval of the bytes that keep the answer open: without bytes, a Worker does not notice a closed connection. */
 const HEARTBEAT_MS = 1000;
 
 function createLeaseBody(

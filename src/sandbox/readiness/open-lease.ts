@@ -49,7 +49,7 @@ export function openLease(
   );
 }
 
-/** The key is in no list or snapshot. After a kill, the next start revokes it. */
+/** The key is in no list or snapshot; if the sandbox is killed, its next start revokes the key. */
 function beginKey(context: LeaseContext, { storeId }: LeaseRef): Outcome<LeaseStart> {
   const { store, world } = context;
   const { id, apiKey } = createKey(context, { storeId, isForDrill: true });
@@ -57,8 +57,8 @@ function beginKey(context: LeaseContext, { storeId }: LeaseRef): Outcome<LeaseSt
 }
 
 /**
- * The end of the lease sets the store's clock to real time and removes all faults of the store. So a store
- * with a moved clock, faults or a lease other than for a key is refused with `state_conflict`.
+ * The end of the lease resets the clock to real time and removes all faults, so a store with a moved clock, faults or
+ * another drill is refused.
  */
 function beginExplore(context: LeaseContext, { storeId, id: leaseId }: LeaseRef): Outcome<LeaseStart> {
   const { clocks, leaseEffects } = context.store;
@@ -72,7 +72,8 @@ function beginExplore(context: LeaseContext, { storeId, id: leaseId }: LeaseRef)
 }
 
 /**
- * Must run before due work, because a moved clock makes more work due. Default: all leases that a killed sandbox had.
+ * Call before due work is processed, because a moved clock makes more work due. Default: the leases of a killed
+ * sandbox.
  */
 export async function undoEffects(context: UndoContext, onlyLeaseId?: string): Promise<void> {
   const { leaseEffects, faults, write } = context.store;

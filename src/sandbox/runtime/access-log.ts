@@ -5,7 +5,7 @@ import { cutText, jsonLine, printable, redactSecrets } from "../../core/text.ts"
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { World } from "../../world.ts";
 
-/** Contains no credential, and only the order_id from the request's body. */
+/** Contains no credential, and of the request's body only the order_id. */
 export type AccessEntry = {
   readonly at: number;
   readonly method: string;

@@ -1,6 +1,6 @@
 import type { World } from "../../world.ts";
 
-/** A longer timer would be late after a laptop slept or the clock was set. */
+/** Limits how late the alarm rings after the machine slept or its clock was set. */
 const MAX_WAIT_MS = 60_000;
 
 const RETRY_DELAY_MS = 1000;

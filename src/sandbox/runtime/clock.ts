@@ -15,13 +15,13 @@ import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 type ClockAction = RequestOf<"moveClock">;
 type ClockState = AnswerOf<"moveClock">;
 
-/** In real time; slow deliveries continue after the move. */
+/** In real time; deliveries that take longer continue after the move. */
 const DRAIN_TIMEOUT_MS = 20_000;
 
 export type ClockContext = ServiceContext & {
   readonly world: Pick<World, "now" | "uuid" | "monotonic">;
   readonly dispatcher: Pick<Dispatcher, "drain">;
-  /** If two moves of a clock started from the same time, one would be lost. */
+  /** Moves of a clock run one after the other: if two started from the same time, one would be lost. */
   readonly clockMutex: Mutex;
   readonly clockMoves: ClockMoves;
 };
@@ -34,8 +34,8 @@ export function showClock({ store, world }: ClockContext, storeId: string): Outc
 }
 
 /**
- * A move forward processes everything that falls due, each item at its own time, and waits up to `DRAIN_TIMEOUT_MS` for
- * the due deliveries. A move back undoes nothing. Refuses with `invalid_parameter` a time outside the years 0 to 9999.
+ * A move forward processes everything that falls due, at its own time, and waits up to `DRAIN_TIMEOUT_MS` for the
+ * deliveries. A move back undoes nothing. Refuses times outside the years 0 to 9999.
  */
 export function moveClock(
   context: ClockContext,
@@ -80,7 +80,8 @@ async function move(
     // The clock stops at each due time, because the delay of a retry counts from the time of the failed attempt.
     const stopTime = nextDueTime(context, storeId, reachedTime);
     const isLast = stopTime >= now || world.monotonic() >= deadline;
-    // The same write moves the clock, so that even after a crash nothing has happened later than the store's time.
+    // One write applies the changes and moves the clock, so that even after a crash nothing is later than the store's
+    // time.
     const { changes, hasMore } = await store.write(() => {
       const dueWork = applyDueItems(context, storeId, { until: isLast ? now : stopTime });
       const at = dueWork.hasMore ? dueWork.changes.at(-1)?.at : stopTime;

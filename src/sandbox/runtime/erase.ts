@@ -14,7 +14,7 @@ export type ErasureContext = {
   readonly world: Pick<World, "freshId">;
   readonly storeGate: Pick<StoreGate, "runAlone">;
   readonly assumptions: Pick<ServiceContext["assumptions"], "forget">;
-  /** Erases what the store has outside the erased tables; the next start repeats it if it was interrupted. */
+  /** Deletes the store's data outside these tables. Repeated by the next start if it was interrupted. */
   readonly forgetStore: (erasure: Erasure) => void | Promise<void>;
   /** Called after each commit that gives the sandbox a new instance id (decision 96). */
   readonly onNewInstance: () => void;
@@ -22,8 +22,8 @@ export type ErasureContext = {
 };
 
 /**
- * Settings are kept. Requests to these stores wait meanwhile. Refuses with `state_conflict` if several stores
- * have the name, or if requests to a store do not end.
+ * Keeps settings. Requests to the stores wait meanwhile. Refuses if several stores have the name, or if requests to a
+ * store do not end in time.
  */
 export async function resetStores(
   context: ErasureContext,
@@ -47,8 +47,8 @@ export async function resetStores(
 }
 
 /**
- * Also deletes the merchant if it has no other store. Refuses with `state_conflict` the first store, and a
- * store whose open requests do not end in time.
+ * Also deletes the merchant if it has no other store. Refuses the first store, and a store whose requests do not end in
+ * time.
  */
 export function deleteStore(context: ErasureContext, storeId: string): Promise<Outcome<ErasedStore>> {
   const { store, storeGate } = context;
@@ -65,7 +65,7 @@ export function deleteStore(context: ErasureContext, storeId: string): Promise<O
   });
 }
 
-/** Other stores are served between its transactions. Default: all interrupted erasures. */
+/** Works in batches, so that other stores are served meanwhile. Default: all interrupted erasures. */
 export async function finishErasures(
   { store, assumptions, forgetStore, startClock }: FinishErasureContext,
   storeIds?: readonly string[],
@@ -86,7 +86,7 @@ export async function finishErasures(
 
 type FinishErasureContext = Omit<ErasureContext, "world" | "storeGate" | "onNewInstance">;
 
-/** Default: all. Refuses with `state_conflict` if several stores have the name. */
+/** Default: all stores. Refuses a name that several stores have. */
 export function chooseStores(
   { store }: Pick<ErasureContext, "store">,
   nameOrId: string | undefined,

@@ -44,7 +44,7 @@ export function createFailureLog(
     });
 
   return {
-    /** `id` is the id of the request, or the name of the work that failed. */
+    /** `id`: the request's id, or the name of the work that failed. */
     report: (id: string, error: unknown): void => {
       const failure = failureOf(error);
       const knownStreak = streaks.get(failure.kind);

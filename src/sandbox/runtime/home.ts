@@ -22,8 +22,8 @@ type HoldContext = {
 };
 
 /**
- * Returns why the folder may not deliver (decision 71): the state is a copy, was moved, or came from another
- * user. Adoption includes the stores from other sandboxes' snapshots.
+ * Returns why the folder may not deliver webhooks: it was copied or moved (decision 71). `adopt` also releases stores
+ * from other sandboxes' snapshots.
  */
 export async function recordHome(
   store: Pick<Store, "home" | "heldStores" | "write">,

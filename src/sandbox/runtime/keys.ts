@@ -20,12 +20,12 @@ type KeyInput = {
 
 type NewKey = Pick<KeySummary, "id" | "lastFour" | "scopes"> & { readonly apiKey: string };
 
-/** Must run in a transaction. Only the key's hash and last four characters are stored. */
+/** Call inside a transaction. Only the key's hash and last four characters are stored. */
 export function createKey(
   { store, world }: Pick<KeyContext, "world"> & { readonly store: Store },
   { storeId, apiKey = newApiKey(world), scopes = SCOPES, isForDrill = false }: KeyInput,
 ): NewKey {
-  // The id is from a separate stream: simultaneous creates of stores draw all their ids before their transactions.
+  // From a sequence of its own, so that with a seed, simultaneous creates of stores get the same ids in any order.
   const newKey = { id: world.uuid(`${storeId} credentials`), lastFour: apiKey.slice(-4), scopes };
   store.credentials.insert({
     ...newKey,
@@ -37,7 +37,7 @@ export function createKey(
   return { ...newKey, apiKey };
 }
 
-/** Returns the number of remaining active keys. Refuses with `not_found`, also a key of another store or of a drill. */
+/** Refuses an unknown key, and a key of another store or of a drill. */
 export function revokeKey(
   context: KeyContext,
   { storeId, id }: { readonly storeId: string; readonly id: string },

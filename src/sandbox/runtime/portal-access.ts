@@ -20,7 +20,7 @@ export type PortalSession = PortalPreferences & {
 };
 
 type PortalAddress = {
-  /** Null if the portal is off, because it would have the same origin as the payment pages. */
+  /** Null if the portal is off, because the portal would have the same origin as the payment pages. */
   readonly url: string | null;
   /** Part of the cookies' names, because browsers send a cookie to all ports of a host. */
   readonly port: number;
@@ -28,7 +28,7 @@ type PortalAddress = {
 
 export type PortalAccess = Readonly<ReturnType<typeof createPortalAccess>>;
 
-/** Signs a browser in once. The code follows the #, so that no request, log or Referer contains it. */
+/** The code is in the fragment (#), so that no request, log or Referer contains it. */
 export function signInLink(
   { origin, path }: Pick<PortalAccess, "origin" | "path">,
   code: string,
@@ -45,7 +45,7 @@ const MAX_ACTIONS = 100;
 const MAX_GUESSES = 10;
 const GUESS_WINDOW_MS = 60_000;
 
-/** Sessions are in memory (decision 99): a stop of the sandbox signs out owner and administrator. */
+/** Sessions of owner and administrator are in memory (decision 99): a stop of the sandbox signs both out. */
 export function createPortalAccess(
   world: Pick<World, "now" | "freshId">,
   { url, port }: PortalAddress,
@@ -64,8 +64,8 @@ export function createPortalAccess(
     isOff: url === null,
     issueCode: codes.issue,
     /**
-     * The code can be used once. A browser that is signed in as the owner keeps its session; a store's link
-     * always begins a new session.
+     * A code or link works once. A code keeps the session of a browser that is signed in as the owner; a store's link
+     * begins a new session.
      */
     signInByCode: async (
       code: string,
@@ -90,11 +90,11 @@ export function createPortalAccess(
   };
 }
 
-/** Codes do not depend on the seed: whoever knows the seed could otherwise sign in. */
+/** Codes come from `freshId` and not from the seed: whoever knows the seed could otherwise sign in. */
 function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
   let codes: readonly { readonly code: string; readonly expiresAt: number }[] = [];
   return {
-    /** Signs in one browser, once. `expiresAt` is in milliseconds by the real clock. */
+    /** `expiresAt`: milliseconds by the real clock. */
     issue: () => {
       const issuedCode = { code: newCode({ freshId }), expiresAt: now() + CODE_LIFETIME_MS };
       codes = [...codes, issuedCode].slice(-MAX_CODES);
@@ -111,7 +111,7 @@ function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
   };
 }
 
-/** Above the limit no token is compared, so that even a correct guess is not revealed. */
+/** After `MAX_GUESSES` in `GUESS_WINDOW_MS`, no token is compared, so that even a correct guess is not revealed. */
 function createTokenChecker({ now }: Pick<World, "now">, adminToken: string) {
   let wrongGuesses: readonly number[] = [];
   return (token: string): Outcome<void> => {
@@ -184,7 +184,7 @@ function createActions() {
   let pageCount = 0;
   return {
     numberPage: (): string => String((pageCount += 1)),
-    /** A second submission of a page is a double click, unless the first failed. */
+    /** A repeated submission counts as a double click and gets the outcome of the first, unless the first failed. */
     actOnce: async (
       { id }: PortalSession,
       formKey: string,

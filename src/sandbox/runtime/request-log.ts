@@ -19,7 +19,7 @@ import type { AccessEntry } from "./access-log.ts";
 import { createWriteSignals } from "./write-signals.ts";
 
 type Times = Pick<AccessEntry, "at" | "milliseconds"> & {
-  /** Tokens from the environment, which only their value identifies. */
+  /** Redacted by value, because tokens from the environment can have any format. */
   readonly secrets?: readonly string[];
 };
 
@@ -44,9 +44,9 @@ type RequestLogOptions = {
   readonly open: () => Outcome<RequestFile, { readonly message: string; readonly remedy: string }>;
   readonly ownerOf: (request: ReceivedRequest) => Owner;
   readonly maxRequests: number;
-  /** The clock of new stores. If it is frozen, so are the times in the log. Default: the real clock. */
+  /** The clock of new stores. If it is frozen, times in the log (`at`) are frozen too. Default: the real clock. */
   readonly startClock?: StoreClock | undefined;
-  /** Gets an error, or a sentence about a problem that is not a bug. */
+  /** Called with an error, or with a sentence for the user. */
   readonly report: (problem: unknown) => void;
 };
 
@@ -57,7 +57,7 @@ const [MAX_SEARCHED, MAX_RESULTS] = [20_000, 200];
 const MAX_PATH_CODE_POINTS = 200;
 const V1_PREFIX = "/v1/";
 
-/** The file is opened with the first request, and not again once it is unusable. */
+/** Opens the file at its first use; if that fails, logs nothing until a restart. */
 export function createRequestLog(world: Pick<World, "after" | "sleep">, options: RequestLogOptions) {
   const signals = createWriteSignals<readonly LoggedRequest[]>(world);
   const positions = createPositions();
@@ -109,7 +109,7 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
     next: signals.next,
     isOver: signals.isOver,
     follow: signals.follow,
-    /** New positions continue after the deleted positions. */
+    /** Later positions continue after the deleted ones, so that cursors stay valid. */
     forget: (storeId: string): void => {
       readLog((log) => positions.forget(log, storeId));
       signals.notify(storeId);
@@ -139,7 +139,7 @@ function createLogFile({ open, maxRequests, report }: RequestLogOptions) {
     report(failure);
     return undefined;
   };
-  /** Errors of the log never fail a request or an erasure. */
+  /** An error of the log must not fail a request or an erasure. */
   const reportErrorsOf = (work: () => void): void => {
     try {
       work();
@@ -152,7 +152,7 @@ function createLogFile({ open, maxRequests, report }: RequestLogOptions) {
     file = undefined;
     return oldFile;
   };
-  /** True if the file was damaged or replaced. The next use then opens a new file. */
+  /** Returns true if the file was damaged or replaced; the next use opens a new one. */
   const closeAfterError = (error: unknown): boolean => {
     let isSetAside = false;
     reportErrorsOf(() => {
@@ -227,7 +227,7 @@ function batchesOf(
   });
 }
 
-/** A successful create or retrieve can contain a secret only in its order_id. */
+/** Successful requests skip the full redaction: only their order_id can contain a secret. */
 function createLogEntry(request: ReceivedRequest, answer: Answer, times: Times): PendingLogEntry {
   const { logFields, status } = answer;
   const { storeId, clock } = logFields ?? {};

@@ -38,7 +38,7 @@ export type NewStore = StoreWithMerchant & {
   readonly signingSecret: string;
 };
 
-/** `apiKey` is null for an existing store, unless the key was given: only its hash is stored. */
+/** `apiKey` is null for an existing store, unless the key was given at the start: only its hash is stored. */
 type FirstStore = { readonly id: string; readonly apiKey: string | null };
 
 type GivenStore = {
@@ -68,9 +68,8 @@ export type StoreMaker = {
 export type SeedHook = () => Outcome<readonly NewStore[]>;
 
 /**
- * `keepKey` is called with the new key before its hash is committed: a crash in between leaves a key without
- * a store, never a store without its key. Given secrets must equal the secrets of an existing first store
- * (decision 78); otherwise nothing is written.
+ * Calls `keepKey` before the key's hash is committed: a crash can leave a key without a store, but no store without its
+ * key. Refuses secrets that differ from an existing first store's (decision 78).
  */
 export async function seed(
   store: Store,
@@ -80,7 +79,6 @@ export async function seed(
   const findOrCreate = (): Outcome<FirstStore, SeedRefusal | Refusal> => {
     const refusal = refusalOfFirstStore(store, maker);
     if (refusal !== undefined) return { ok: false, refusal };
-    // A state that was started earlier keeps its instance id.
     if (store.instance.id() === undefined) store.instance.renew(maker.world.freshId());
     const setup = seedHook?.() ?? accept([]);
     if (!setup.ok) return setup;
@@ -90,7 +88,8 @@ export async function seed(
     return accept({ id: firstStore.id, apiKey: knownStore?.apiKey ?? null });
   };
   const isStarted = store.instance.id() !== undefined && store.stores.first() !== undefined;
-  // Writes nothing if the state exists: a start that is refused later, as when its port is in use, must change no file.
+  // Writes nothing to an existing state, because a start that is refused later, for example if its port is in use, must
+  // change no file.
   return isStarted && seedHook === undefined ? findOrCreate() : store.write(findOrCreate);
 }
 
@@ -119,8 +118,8 @@ type RequestedStore = Pick<GivenStore, "dialect"> & {
 };
 
 /**
- * The key is stored before the transaction, so that simultaneous creates share one write of the key file.
- * Default merchant: the first store's.
+ * Stores the key before the transaction, so that simultaneous creates share one write of the key file. Default
+ * merchant: the first store's.
  */
 export async function createStore(
   { store, ...maker }: StoreMaker & { readonly store: Store },

@@ -36,14 +36,16 @@ type TakeSnapshotContext = Pick<SnapshotContext, "store" | "masterKey"> & {
 };
 
 /**
- * The snapshot contains no master key, token or API key; its signing secrets are encrypted with a key in the
- * snapshot (decision 95). Blocks all other work meanwhile. Throws `SecretUnreadable`.
+ * Contains no master key, token or API key; signing secrets are encrypted with a key in the snapshot (decision 95).
+ * Blocks other work. Throws `SecretUnreadable`.
  */
 export function takeSnapshot(context: TakeSnapshotContext, scope: SnapshotScope): Uint8Array {
   return context.store.snapshots.take(planSnapshot(context, scope));
 }
 
-/** Writes the state at the call, without blocking other work (decision 105). Rejects with `SecretUnreadable`. */
+/**
+ * Writes the state at the call to a file, without blocking other work (decision 105). Rejects with `SecretUnreadable`.
+ */
 export async function writeSnapshot(
   context: TakeSnapshotContext,
   scope: SnapshotScope,
@@ -75,20 +77,17 @@ function planSnapshot({ store, world, masterKey }: TakeSnapshotContext, scope: S
 }
 
 export type RestoreOptions = {
-  /** Restores a snapshot that another sandbox took, or that was changed. Default: it is refused. */
+  /** Accept a snapshot that another sandbox took, or that was changed. Default: refused. */
   readonly trust?: boolean | undefined;
-  /** Sends the due deliveries in another sandbox's snapshot. Default: they are held. */
+  /** Deliver the pending webhooks of another sandbox's snapshot. Default: they are held. */
   readonly adopt?: boolean | undefined;
-  /** Another sandbox's snapshot may approve production or open its gate. Default: such a snapshot is refused. */
+  /** Accept another sandbox's snapshot that approves production or opens its gate. Default: refused. */
   readonly isAdministrator?: boolean;
 };
 
 /**
- * Waits until the requests to the replaced stores have ended. A scope of all stores deletes stores that the
- * snapshot lacks. Due work from another sandbox's snapshot is held unless it is adopted, and its evidence is
- * not restored (decision 95). Refuses with `missing_parameter` such a snapshot without `trust`, with
- * `invalid_parameter` a file that is not a snapshot or is too new, and with `state_conflict` an id or key
- * that another store has, or requests to a store that do not end.
+ * Replaces stores after their open requests have ended; a snapshot of all stores deletes other stores. Another
+ * sandbox's snapshot restores no evidence, and its deliveries are held unless `adopt` (decision 95).
  */
 export async function restoreSnapshot(
   context: SnapshotContext,
@@ -187,7 +186,6 @@ function refuseUnfit(reason: string): Outcome<never> {
   return refuseFact("snapshot_unfit", { reason });
 }
 
-/** The returned function throws `createError()` if it cannot decrypt the secret. */
 function createResealer(
   { randomBytes }: Pick<World, "randomBytes">,
   { oldKey, newKey }: { readonly oldKey: Uint8Array; readonly newKey: Uint8Array },

@@ -2,7 +2,7 @@ import type { Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import type { World } from "../../world.ts";
 
-/** Identifies the open request. Called only when a store is erased. */
+/** The function object identifies the request; the store id is read only while a store is closed. */
 export type ReadStoreId = () => string | undefined;
 
 export type StoreGate = ReturnType<typeof createStoreGate>;
@@ -45,7 +45,9 @@ export function createStoreGate(world: Pick<World, "after">, onClose: (storeId: 
     /** A request that waits for a change in a closed store must stop waiting. */
     isClosed: (storeId: string): boolean => closedStores.has(storeId),
 
-    /** Closes the stores while work runs. Refuses with `state_conflict` if open requests to them do not end in time. */
+    /**
+     * Closes the stores to new requests while `work` runs. Refuses if open requests do not end within `MAX_WAIT_MS`.
+     */
     runAlone: async <Value>(
       storeIds: readonly string[],
       work: () => Promise<Outcome<Value>>,

@@ -4,7 +4,7 @@ import { createAlarm } from "./alarm.ts";
 import { MAX_DUE_ITEMS, applyDueItems } from "../checkout/payments.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** Reads do not rely on it: they check the time themselves. */
+/** Applies due changes in the background. Reads do not depend on this, because each read applies due changes itself. */
 export function createTimekeeper(
   world: Pick<World, "now" | "after">,
   options: { readonly context: () => ServiceContext; readonly report: (error: unknown) => void },
@@ -25,8 +25,8 @@ export function createTimekeeper(
 }
 
 /**
- * Stops at the limit of one write. Returns the real time of the next change; undefined if there is none, or
- * if a frozen clock prevents it.
+ * Returns the real time of the next change, or undefined if there is none or the clock is frozen. `budget` limits the
+ * work of one write.
  */
 function catchUp(
   context: ServiceContext,

@@ -1,4 +1,4 @@
-/** `work` must end by itself; `onFailure` gets its error and the key. */
+/** Runs the work of each key at most once at a time. `work` must end by itself. */
 export function createWorkers(options: {
   readonly work: (key: string) => Promise<void>;
   readonly onFailure: (error: unknown, key: string) => void;
@@ -6,7 +6,7 @@ export function createWorkers(options: {
   const runningWork = new Map<string, Promise<void>>();
   const rerunKeys = new Set<string>();
 
-  /** If the work of the key is already running, it runs once more afterwards. */
+  /** If the work of the key is already running, the work runs once more afterwards. */
   const wake = (key: string): void => {
     if (runningWork.has(key)) rerunKeys.add(key);
     else runningWork.set(key, run(key));

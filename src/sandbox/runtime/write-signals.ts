@@ -20,7 +20,7 @@ export function createWriteSignals<Notice = WriteNotice>({ sleep }: Pick<World, 
     };
   };
   return {
-    /** The sandbox stops: waiting requests wake for the last time. */
+    /** Called when the sandbox stops: wakes waiting requests for the last time. */
     end: (): void => {
       hasEnded = true;
       for (const listeners of followers.values()) for (const listener of listeners) listener(undefined);
@@ -47,7 +47,7 @@ type WaitContext = {
 type WaitOptions<Result> = {
   readonly read: () => Result;
   readonly isEnough: (result: Result) => boolean;
-  /** Signals after which another read may find more. Default: the writes of the store. */
+  /** Signals after which another read may find more. Default: writes to the store. */
   readonly signals?: WaitContext["writeSignals"];
   readonly maxPauseMs?: number;
 };

@@ -1,12 +1,12 @@
 export type SnapshotStorage = {
   readonly names: () => readonly string[];
-  /** In bytes; undefined if there is no snapshot of this name. */
+  /** In bytes; undefined if no snapshot has this name. */
   readonly size: (name: string) => number | undefined;
-  /** Undefined if there is none. Throws if the snapshot is larger than `MAX_SNAPSHOT_BYTES`. */
+  /** Undefined if no snapshot has this name. Throws if a snapshot file is larger than `MAX_SNAPSHOT_BYTES`. */
   readonly read: (name: string) => Uint8Array | undefined;
-  /** A reader gets the whole old or the whole new snapshot. */
+  /** Readers see either the old or the new snapshot. */
   readonly write: (name: string, bytes: Uint8Array) => void;
-  /** `fill` writes a file at a path, which is flushed without blocking. Undefined for a sandbox in memory. */
+  /** Lets `fill` write the snapshot to a file, which is flushed without blocking. Undefined for a sandbox in memory. */
   readonly fill:
     | (<Value>(name: string, fill: (path: string) => Promise<Value>) => Promise<Value>)
     | undefined;

@@ -3,10 +3,10 @@ import { storeTime } from "../with-store.ts";
 import { createEndpointQueues, type DispatchContext, type FinishedAttempt } from "./endpoint-queues.ts";
 import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
-/** Deliveries to an endpoint are parallel; those of one checkout are sent one at a time (decisions 13, 93). */
+/** Deliveries to an endpoint run in parallel; deliveries of one checkout are sent one at a time (decisions 13, 93). */
 export type Dispatcher = ReturnType<typeof createDispatcher>;
 
-/** The queues are rows, so that a crash loses nothing. */
+/** Queues are rows in the database, so that a crash loses no delivery. */
 export function createDispatcher(context: DispatchContext, report: (error: unknown) => void) {
   const { store, world } = context;
   const listeners = new Set<(attempt: FinishedAttempt) => void>();

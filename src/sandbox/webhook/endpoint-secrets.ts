@@ -7,7 +7,7 @@ export type SecretsContext = Pick<ServiceContext, "store"> & { readonly masterKe
 
 export type EndpointSecrets = { readonly inForce: readonly string[]; readonly retired: readonly string[] };
 
-/** An endpoint without secrets of its own uses its store's. `now`: the store's time. Throws `SecretUnreadable`. */
+/** An endpoint without its own secrets uses its store's. `now`: the store's time. Throws `SecretUnreadable`. */
 export function endpointSecrets(
   { store, masterKey }: SecretsContext,
   endpoint: Pick<Endpoint, "id" | "storeId">,
@@ -19,7 +19,7 @@ export function endpointSecrets(
     : decryptSecrets(ownSecrets, { at: now, masterKey });
 }
 
-/** `isUncertain`: a secret began or ended at exactly that moment, so that it is unknown which secrets signed. */
+/** `isUncertain`: a secret began or ended at exactly `at`, so it is unknown which secrets signed. */
 export function endpointSecretsAt(
   { store, masterKey }: SecretsContext,
   endpoint: Pick<Endpoint, "id" | "storeId">,

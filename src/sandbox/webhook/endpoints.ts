@@ -36,7 +36,7 @@ type EndpointWithSecrets = Endpoint & { readonly secrets: EndpointSecrets };
 type EndpointForm = {
   readonly url: string;
   readonly eventTypes?: readonly string[] | undefined;
-  /** In PEM. Default: the sandbox's CAs. */
+  /** CA certificates in PEM. Default: the sandbox's CAs. */
   readonly ca?: string | undefined;
 };
 
@@ -45,14 +45,14 @@ const MAX_ENDPOINTS = 20;
 const MAX_REPLAYED_EVENTS = 100_000;
 
 /**
- * Refuses with `invalid_parameter` a forbidden address, patterns that match no event type and CA certificates
- * that cannot be trusted, and with `state_conflict` an address that already exists, or too many endpoints.
+ * Refuses a forbidden address, patterns without a matching event type, CA certificates that cannot be trusted, an
+ * address that already exists, and more than `MAX_ENDPOINTS`.
  */
 export function addEndpoint(
   context: EndpointsContext,
   storeId: string,
   endpointForm: EndpointForm & {
-    /** One delivery at a time. Default: several (decision 93). */
+    /** Send one delivery at a time. Default: several in parallel (decision 93). */
     readonly inOrder?: boolean | undefined;
   },
 ): Promise<Outcome<EndpointWithSecrets>> {
@@ -71,14 +71,14 @@ export function addEndpoint(
 }
 
 /**
- * The listener first receives the events that `since` selects, then the events that waited. Refuses with
- * `not_found` an unknown event, and with `state_conflict` too many events.
+ * Delivers first the events that `since` selects, then the events that waited. Refuses more than `MAX_REPLAYED_EVENTS`
+ * events.
  */
 export function registerListener(
   context: EndpointsContext,
   storeId: string,
   listenerForm: Omit<EndpointForm, "ca"> & {
-    /** All events after an event, or from a time on, are redelivered. */
+    /** Redeliver all events after this event, or from this time on. */
     readonly since?: { readonly eventId: string } | { readonly at: number } | undefined;
   },
 ): Promise<Outcome<EndpointWithSecrets & { readonly replayed: number }>> {
@@ -108,10 +108,7 @@ export function registerListener(
   });
 }
 
-/**
- * Deliveries to a paused endpoint wait. Refuses with `not_found`, and with `state_conflict` to disconnect a
- * listener from an endpoint without one.
- */
+/** Deliveries to a paused endpoint wait. Only a listener can be disconnected. */
 export function setEndpointState(
   context: EndpointsContext,
   ref: EndpointRef,
@@ -129,7 +126,7 @@ export function setEndpointState(
   });
 }
 
-/** Queued deliveries are dropped, and their audit is kept. Refuses with `not_found`. */
+/** Drops queued deliveries, and keeps the audit of past attempts. */
 export function removeEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<Endpoint>> {
   return withEndpoint(context, ref, (endpoint, now) => {
     dropEndpoint(context.store, endpoint.id, now);
@@ -137,7 +134,7 @@ export function removeEndpoint(context: EndpointsContext, ref: EndpointRef): Pro
   });
 }
 
-/** During the overlap, the old secret also signs (decision 12). Refuses with `not_found`. */
+/** During the overlap, the old secret also signs (decision 12). */
 export function rotateSecret(
   context: EndpointsContext,
   ref: EndpointRef,
@@ -148,7 +145,7 @@ export function rotateSecret(
     const [currentSecret] = endpointSecrets(context, endpoint, now).inForce;
     const hasOwnSecret = signingSecrets.ofEndpoint(endpoint.id).length > 0;
     const endTime = now + overlapMs;
-    // Other endpoints keep the store's secret: this endpoint gets a copy of it that expires.
+    // Other endpoints keep the store's secret, so this endpoint gets a copy of the secret that expires.
     if (hasOwnSecret) signingSecrets.retire(endpoint.id, endTime);
     else if (currentSecret !== undefined)
       insertSecret(context, endpoint, { secret: currentSecret, createdAt: now, retiredAt: endTime });
@@ -158,7 +155,6 @@ export function rotateSecret(
   });
 }
 
-/** Refuses with `not_found`, and with `state_conflict` if the endpoint is disabled. */
 export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<string>> {
   const { store, world } = context;
   return withEndpoint(context, ref, (endpoint, now) => {
@@ -272,7 +268,6 @@ function checkForm(
   );
 }
 
-/** Refuses with `not_found`, also for another store's event. */
 export function findEvent(
   store: Pick<Store, "events">,
   storeId: string,

@@ -4,7 +4,7 @@ import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { ServiceContext } from "../context.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
-/** Must run inside a write. Disabled endpoints get no delivery; the deliveries of paused endpoints wait. */
+/** Call inside a write. Disabled endpoints get no delivery; deliveries to paused endpoints wait. */
 export function emitEvent(context: ServiceContext, event: Omit<StoredEvent, "position">): void {
   const { store } = context;
   store.events.insert(event);
@@ -27,7 +27,7 @@ export function enqueueDelivery(
   now: number,
 ): string {
   const { event, endpoint, cause, dueAt = now } = outboxInput;
-  // A duplicate is created when its delivery is sent, so its id must not change the other ids of a seed.
+  // A duplicate is created only when its delivery is sent, so its id must not change the other ids of a seed.
   const id = world.uuid(cause === "duplicate" ? `${event.id} ${endpoint.id}` : event.storeId);
   store.deliveries.insert({
     id,

@@ -15,17 +15,17 @@ export type PostContext = {
   readonly targets: TargetPolicy;
   readonly relay: Relay;
   readonly deliveryTimeoutMs: number;
-  /** Trusted for https. Default: the system's certificates. */
+  /** How https receivers are trusted. Default: by the system's certificates. */
   readonly deliveryTls?: TlsTrust | undefined;
   readonly holdOf: (storeId: string) => Hold | undefined;
 };
 
-/** `forbidden`: nothing was sent, because the policy or a hold forbids it. */
+/** `forbidden`: nothing was sent, because the target policy or a hold forbids it. */
 export type PostResult = { readonly result: OutboundResult | "forbidden"; readonly milliseconds: number };
 
 /**
- * Sends through the relay, or to an address that the policy allows now (decision 14). Must not run inside a
- * transaction.
+ * Resolves the name at each call, because the target policy applies to its current addresses (decision 14). Must not be
+ * called inside a transaction.
  */
 export async function postToReceiver(
   { world, targets, relay, deliveryTimeoutMs, deliveryTls, holdOf }: PostContext,
@@ -47,7 +47,7 @@ export async function postToReceiver(
   const startedAt = world.monotonic();
   let endedAt: number | undefined;
   const toPostResult = (result: PostResult["result"]): PostResult => ({
-    // Answers are stored, and a receiver may echo the webhook or print its secrets.
+    // Answers are stored, so secrets that a receiver prints or echoes are redacted.
     result:
       result !== "forbidden" && result.ok && result.body !== ""
         ? { ...result, body: redactStored(result.body, orderIdIn(String(requestFields.body))) }
@@ -94,7 +94,7 @@ const UNRESOLVED_HOST: OutboundResult = {
   facts: { fault: "no_address" },
 };
 
-/** Facts that the status or error of a result does not state; null if there are none. */
+/** Facts that the status or error does not state; null if there are none. */
 export function factsOf(result: PostResult["result"]): AttemptFacts | null {
   if (result === "forbidden") return null;
   const answerFields = result.ok ? answerFacts(result.headers) : { ...result.facts, message: result.message };

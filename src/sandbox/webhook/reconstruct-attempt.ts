@@ -8,9 +8,8 @@ export type SentAttempt = ReturnType<typeof reconstructAttempt>;
 export type SigningSecrets = SentAttempt["signing"];
 
 /**
- * If the event as stored does not match the audit (`unlike`), the headers lack the signature and there is no body. If a
- * secret changed at the moment of the attempt (`rotated`), the headers lack the signature. Otherwise `verdict` is the
- * verdict of a receiver with the secrets of that time, and `sentAt` is in Unix seconds.
+ * No signature if the stored event does not match the audit (`unlike`) or a secret changed at that moment (`rotated`).
+ * `verdict`: what a receiver with the secrets of that time finds; `sentAt`: Unix seconds.
  */
 export function reconstructAttempt(
   context: SecretsContext,

@@ -18,7 +18,7 @@ import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
 export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: DeliverySchedule };
 
-/** Undefined if the attempt does not exist, because it was sent before a reset or restore. Runs inside a write. */
+/** Undefined if the attempt no longer exists because of a reset or restore. Call inside a write. */
 export function recordAttemptResult(
   context: RecordContext,
   endedAttempt: EndedAttempt,
@@ -36,7 +36,8 @@ export function recordAttemptResult(
     endpoint.url === endedAttempt.endpoint.url &&
     "error" in outcome &&
     outcome.error === "unreachable";
-  // An uncounted attempt leaves the delivery due: for a new connection, or until the paused listener returns.
+  // Not counted as a try: a failed kept connection is replaced, and a disconnected listener is paused; the delivery
+  // stays due.
   const isUncounted = shouldPause || hasKeptConnectionFailed(result);
   const tries = isUncounted ? delivery.tries : delivery.tries + 1;
   const verdict = isUncounted
@@ -47,7 +48,7 @@ export function recordAttemptResult(
         jitter: isAcceptedResult(outcome) ? 0 : jitterOf(deliveryId, tries),
         now,
       });
-  // The delivery may have been dropped together with its endpoint meanwhile.
+  // The endpoint may have been removed meanwhile, which drops its deliveries.
   const isDue = store.deliveries.stateOf(deliveryId) === "due";
   const nextAt = isDue && verdict.state === "due" ? verdict.nextAt : null;
   const status = "status" in outcome ? outcome.status : null;
@@ -98,7 +99,7 @@ function settleByReplay(
   }
 }
 
-/** A 410 disables the endpoint, as do failures for too long (decision 13). */
+/** Disables the endpoint after a 410, or if it has failed for too long (decision 13). */
 function judgeEndpoint(
   { store }: RecordContext,
   result: { readonly endpoint: Endpoint; readonly isAccepted: boolean; readonly isGone: boolean },

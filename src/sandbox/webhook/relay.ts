@@ -11,13 +11,13 @@ export type Relay = Readonly<ReturnType<typeof createRelay>>;
 
 type HeldRequest = RelayedRequest & { readonly id: string; readonly end: (result: OutboundResult) => void };
 
-/** A listener that has not fetched for this time counts as lost: a fetch waits at most 20 s. */
+/** A listener without a fetch for this long counts as lost; a fetch waits at most 20 s. */
 const MAX_FETCH_GAP_MS = 25_000;
 const NO_FETCH = { ok: false, failure: "unreachable", message: "the listener fetches nothing" } as const;
 const NO_ANSWER = { ok: false, failure: "timeout", message: "the listener did not answer" } as const;
 const LISTENER_LOST = { ok: false, failure: "connection_lost", message: "the listener went away" } as const;
 
-/** An attempt that a stop of the sandbox interrupts is repeated after the next start. */
+/** Requests are only in memory: an attempt that a stop interrupts is repeated after the next start. */
 export function createRelay(
   { after, freshId, monotonic }: Pick<World, "after" | "freshId" | "monotonic">,
   notifyChange: (storeId: string) => void,
@@ -26,8 +26,8 @@ export function createRelay(
   const lastFetches = new Map<string, { readonly url: string; readonly at: number }>();
   return {
     /**
-     * Without an answer in time the result is `timeout`; for a listener that has stopped fetching, such as on
-     * a sleeping laptop, it is `unreachable`.
+     * The failure is `timeout` without an answer in time, and `unreachable` if the listener no longer fetches, for
+     * example on a sleeping laptop.
      */
     send: async (request: RelayedRequest, timeoutMs: number): Promise<OutboundResult> => {
       const entry = lastFetches.get(request.storeId);

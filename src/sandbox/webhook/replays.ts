@@ -14,10 +14,7 @@ type RetriesContext = EndpointsContext & Pick<PostContext, "holdOf">;
 const MAX_REPLAYS = 1000;
 export const MAX_RETRIES = 1000;
 
-/**
- * The replay has the same event_id and bytes (interface 32). Refuses with `not_found`, and with
- * `state_conflict` if no endpoint can receive the event.
- */
+/** The replay has the same event_id and bytes (interface 32). Refuses an event that no endpoint can receive. */
 export function replayEvent(
   context: EndpointsContext,
   { storeId, eventId }: { readonly storeId: string; readonly eventId: string },
@@ -75,7 +72,7 @@ export function replayFailed(
   });
 }
 
-/** Refuses with `not_found`, and with `state_conflict` a hold, or a named endpoint that is not enabled. */
+/** Refuses during a hold, and for a named endpoint that is not enabled. */
 export function retryDeliveries(
   context: RetriesContext,
   storeId: string,
@@ -122,7 +119,7 @@ function retryEndpoints(
   };
 }
 
-/** If the endpoint's listener has disconnected, enabling it would deliver to a closed port. */
+/** If the listener has disconnected, suggests a new listener: enabling the endpoint would deliver to a closed port. */
 function refusePaused(endpoint: Endpoint): Outcome<never> {
   const { pausedBy, ...ownFields } = effectiveEndpoint(endpoint, undefined);
   const values = { endpoint: endpoint.id, why: reasonOf(ownFields) };

@@ -12,7 +12,7 @@ export type SendContext = PostContext & {
 
 export type EndedAttempt = StartedAttempt & PostResult;
 
-/** An internal error counts as a lost connection: the attempt may have been sent. */
+/** An internal error counts as a lost connection, because the webhook may have been sent. */
 export async function sendAttempt(
   context: SendContext,
   attempt: StartedAttempt,

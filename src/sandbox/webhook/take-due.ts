@@ -37,16 +37,16 @@ type TakeOptions = {
   readonly clock: StoreClock;
   readonly now: number;
   readonly getSecrets: () => EndpointSecrets;
-  /** Called with the real time at which the endpoint has something to send next. */
+  /** Called with the real time at which the endpoint next has something to send. */
   readonly expect: (realTime: number) => void;
 };
 
-/** `isFull`: the endpoint is full until one of the attempts ends. */
+/** `isFull`: take nothing more until one of the attempts has ended. */
 export type StartedAttempts = { readonly attempts: readonly StartedAttempt[]; readonly isFull: boolean };
 
 export const NO_DELIVERIES: StartedAttempts = { attempts: [], isFull: false };
 
-/** Respects the endpoint's limit of deliveries in flight. Must run inside a write. */
+/** Call inside a write. Takes at most as many deliveries as the endpoint's limit in flight allows. */
 export function takeDueDeliveries(
   context: TakeContext,
   endpointId: string,
@@ -57,7 +57,7 @@ export function takeDueDeliveries(
   if (endpoint?.state !== "enabled") return NO_DELIVERIES;
   const clock = store.clocks.of(endpoint.storeId);
   if (clock === undefined) return NO_DELIVERIES;
-  // Deliveries of a store that is held stay due, without an attempt.
+  // During a hold, deliveries stay due and are not attempted.
   if (context.holdOf(endpoint.storeId) !== undefined) return NO_DELIVERIES;
   if (context.leases.webhooksHeldBy(endpoint.storeId) !== undefined) return NO_DELIVERIES;
   const now = storeNow(clock, world.now());

@@ -58,8 +58,8 @@ export function checkoutLists(connection: Connection) {
       sql.endingIn.all({ storeId, ending, maxSearched: MAX_SEARCHED_IDS }),
 
     /**
-     * Ignores the case of ASCII letters; null matches all. `lastPosition`: the oldest checkout examined.
-     * `isWhole`: whether none is older.
+     * Compares ASCII letters case-insensitively. Searches at most `MAX_SEARCH_ROWS` checkouts; `lastPosition` is the
+     * oldest of them, and `isWhole` says that none is older.
      */
     search: (
       filter: CheckoutFilter,
@@ -162,10 +162,7 @@ type SearchQuery = CheckoutFilter & {
   readonly limit: number;
 };
 
-/**
- * LIKE takes a third longer with ESCAPE, so each % of the text becomes _ in the pattern, and `instr` checks
- * the rows that match.
- */
+/** LIKE is a third slower with ESCAPE, so `search` replaces each % with _, and `instr` compares the text exactly. */
 function prepareSearch(connection: Connection) {
   const condition = `store_id = @storeId AND rowid BETWEEN @last AND @newest
     AND ${FILTER_CONDITION}

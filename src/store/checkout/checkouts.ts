@@ -2,7 +2,7 @@ import type { Checkout, Status } from "../../core/checkout/checkout.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/** Empty for the open or paid checkout of an order; see the index `checkouts_of_order`. */
+/** Empty for an open or paid checkout, so that the unique index `checkouts_of_order` allows one for each order. */
 const ID_UNLESS_BLOCKER = "CASE WHEN status IN ('created', 'pending', 'succeeded') THEN '' ELSE id END";
 
 const TABLE_DDL = `
@@ -25,7 +25,7 @@ CREATE TABLE checkouts (
 
 export const COLUMNS_OF_CHECKOUT = columnsOf<Checkout>("checkouts", TABLE_DDL);
 
-/** SQLite ends an index with the rowid, so that a list by store or kind is read from the newest checkout. */
+/** SQLite appends the rowid to each index, so the indexes by store and by kind also sort checkouts by age. */
 export const CHECKOUTS_DDL = `
 ${TABLE_DDL}CREATE INDEX open_checkouts ON checkouts (store_id, expires_at, id) WHERE status IN ('created', 'pending');
 CREATE INDEX checkouts_of_store ON checkouts (store_id);
@@ -80,12 +80,12 @@ export function checkoutsTable(connection: Connection) {
 
     setExpiry: (id: string, expiresAt: number): void => void updateExpiry.run({ id, expiresAt }),
 
-    /** An order has at most one open or succeeded checkout (decision 8). */
+    /** Returns the order's open or succeeded checkout; while it exists, decision 8 forbids another one. */
     findBlocker: (storeId: string, orderId: string): Checkout | undefined =>
       selectBlocker.get(storeId, orderId),
 
     ofOrder: (query: OrderQuery): Checkout[] => {
-      // The open or paid checkout is the newest: it was created after all others had ended.
+      // The blocker is the newest: it was created after all other checkouts of the order had ended.
       const blocker = selectBlocker.get(query.storeId, query.orderId);
       return [...(blocker === undefined ? [] : [blocker]), ...selectEnded.all(query)].slice(0, query.limit);
     },

@@ -45,7 +45,7 @@ const COLUMNS = columnsOf<StoredEvent>("events", EVENTS_DDL);
 /** An outbox: each event is written in the transaction of the change that it reports (decision 11). */
 export function eventsTable(connection: Connection) {
   const insert = connection.prepare<Omit<StoredEvent, "position">>(
-    // The position is above all earlier positions, so that a caller who continues from a position after a reset misses nothing.
+    // Positions are not reused after a reset, so that a saved cursor misses no event.
     `INSERT INTO events (position, id, store_id, checkout_id, type, sequence, body, created_at)
      VALUES ((SELECT position + 1 FROM event_floor
               WHERE position >= ifnull((SELECT max(position) FROM events), 0)), @id, @storeId, @checkoutId, @type, @sequence, @body, @createdAt)`,
@@ -83,7 +83,7 @@ export function eventsTable(connection: Connection) {
       return firstPositions.flatMap((position) => at.get(position) ?? []);
     },
 
-    /** Oldest first. */
+    /** Returns the newest matching events, oldest first. */
     latest: (query: EventFilter & { readonly before?: number | undefined }): StoredEvent[] => {
       const filter = { ...query, before: query.before ?? AFTER_ALL };
       const { selectLatest, selectLatestOf, selectOfOrder, at } = lists;
@@ -107,7 +107,7 @@ function typesOf({ type }: EventFilter): readonly string[] {
   return type === null ? EVENT_TYPES : [type];
 }
 
-/** Each statement names its index, or has a unary + before each column whose index must not be used. */
+/** INDEXED BY and a unary + choose the index where SQLite's planner could choose a slower one. */
 function prepareLists(connection: Connection) {
   type TypeQuery = EventFilter & { readonly type: string };
   type LaterQuery = EventRange & { readonly from: number };
@@ -127,7 +127,7 @@ function prepareLists(connection: Connection) {
          ORDER BY position LIMIT @limit`,
       )
       .pluck(),
-    // Within a checkout, the events have the same order by sequence and by position.
+    // Within a checkout, the orders by sequence and by position are equal, and an index sorts by sequence.
     selectLatestOf: connection.prepare<EventFilter & { readonly before: number }, StoredEvent>(
       `SELECT ${COLUMNS.select} FROM events
        WHERE checkout_id = @checkoutId AND +store_id = @storeId AND (@type IS NULL OR type = @type)

@@ -43,7 +43,7 @@ export function idempotencyKeysTable(connection: Connection) {
   return {
     insert: (key: BoundKey): void => void insert.run(key),
 
-    /** A key is deleted after 30 days, and counts as unused. */
+    /** Deletes a key older than `IDEMPOTENCY_RETENTION_MS` and returns undefined, so that the key can be used again. */
     findAnswer: (storeId: string, key: string, now: number): StoredResponse | undefined => {
       const row = select.get(storeId, key);
       if (row === undefined || row.createdAt > now - IDEMPOTENCY_RETENTION_MS) return row;

@@ -29,7 +29,10 @@ export function pageViewsTable(connection: Connection) {
   };
 
   return {
-    /** Stores nothing and returns false within `VIEW_INTERVAL_MS` of a view of this kind, or after `MAX_PAGE_VIEWS`. */
+    /**
+     * Returns false, and stores nothing, within `VIEW_INTERVAL_MS` of a view of the same kind or after `MAX_PAGE_VIEWS`
+     * of them.
+     */
     keep: (checkoutId: string, view: PageView): boolean =>
       statements.insert.run({ ...view, checkoutId, maxViews: MAX_PAGE_VIEWS, minGapMs: VIEW_INTERVAL_MS })
         .changes > 0,

@@ -39,7 +39,7 @@ export function pricesTable(connection: Connection) {
   );
 
   return {
-    /** Replaces the price with the same id; checkouts keep their terms. */
+    /** Replaces a price with the same id; existing checkouts keep the old terms. */
     put: (storeId: string, price: Price): void => {
       const { approved, retired } = price;
       upsert.run({ ...price, storeId, approved: Number(approved), retired: Number(retired) });
@@ -47,7 +47,7 @@ export function pricesTable(connection: Connection) {
 
     remove: (storeId: string, id: string): void => void remove.run(storeId, id),
 
-    /** Also finds an unapproved or retired price. */
+    /** Also returns unapproved and retired prices. */
     find: (storeId: string, id: string): Price | undefined => {
       const row = select.get(storeId, id);
       return row && priceOf(row);

@@ -2,7 +2,6 @@ import type { ReturnOrigin } from "../../core/checkout/return-origin.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/** Times are milliseconds by the store's clock. */
 type RegisteredOrigin = ReturnOrigin & { readonly storeId: string; readonly createdAt: number };
 
 export const RETURN_ORIGINS_DDL = `
@@ -36,7 +35,7 @@ export function returnOriginsTable(connection: Connection) {
   const remove = connection.prepare<Pick<RegisteredOrigin, "storeId" | "origin">>(
     "DELETE FROM return_origins WHERE store_id = @storeId AND origin = @origin",
   );
-  // Ordered by rowid, because a store's clock can be set back.
+  // By rowid instead of created_at, because a store's clock can be set back.
   const select = connection.prepare<[string], ReturnOrigin>(
     "SELECT origin, path FROM return_origins WHERE store_id = ? ORDER BY rowid",
   );
@@ -45,7 +44,7 @@ export function returnOriginsTable(connection: Connection) {
   );
 
   return {
-    /** An existing origin keeps its position and gets the new path. */
+    /** If the origin exists, replaces only its path; the origin keeps its place in the list. */
     put: (origin: RegisteredOrigin): void => void put.run(origin),
 
     list: (storeId: string): ReturnOrigin[] => select.all(storeId),

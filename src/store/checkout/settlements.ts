@@ -5,7 +5,7 @@ import type { Connection } from "../connection/connection.ts";
 export type DueItem = {
   readonly checkoutId: string;
   readonly dueAt: number;
-  /** Null for an expiry. */
+  /** Null if the item is the expiry of the checkout. */
   readonly outcome: PayOutcome | null;
 };
 

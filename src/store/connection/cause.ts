@@ -27,7 +27,7 @@ export function causeOfRepetition(
   }
 }
 
-/** A failed read succeeds when repeated: the bytes of the file are intact. */
+/** For a read that failed but succeeded when repeated: blames the disk, because the file is intact. */
 export function causeOfMisread({ detail }: Pick<Cause, "detail">): Cause {
   const failure = storageFailure("disk_io_error");
   return { failure, detail: `a read failed, but succeeded when repeated: ${detail}` };
@@ -36,8 +36,8 @@ export function causeOfMisread({ detail }: Pick<Cause, "detail">): Cause {
 const PART_BYTES = 1024 * 1024;
 
 /**
- * SQLite reports a failed read of the schema as damage, even when repeated. Descriptors of an open database
- * stay open: closing one would drop SQLite's locks.
+ * SQLite reports a failed read of the schema as damage, so this reads the files without SQLite. Descriptors of an open
+ * database stay open, because closing one would drop SQLite's locks.
  */
 export function causeOfRawRead(path: string, { isOpen }: { readonly isOpen: boolean }): Cause | undefined {
   const part = Buffer.allocUnsafe(PART_BYTES);
@@ -61,7 +61,10 @@ const READ_ERROR_PATTERN = /^SQLITE_IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT)
 
 const SUFFIXES = ["", "-wal", "-shm"] as const;
 
-/** Closing a descriptor of an open database would drop SQLite's locks, so the folder is opened instead. */
+/**
+ * If the database is open, opens its folder instead of its files: closing a file's descriptor would drop SQLite's
+ * locks.
+ */
 function openDatabaseFiles(path: string, { isOpen }: { readonly isOpen: boolean }): void {
   const openedFiles: number[] = [];
   try {
@@ -77,7 +80,10 @@ function openDatabaseFiles(path: string, { isOpen }: { readonly isOpen: boolean 
 
 const INDEX_STEP_BYTES = 32 * 1024;
 
-/** Writes as many bytes as SQLite adds to its index, at the same position; the hole before them takes no space. */
+/**
+ * Throws if the disk is full or a limit of file sizes is reached: appends as many bytes as SQLite adds to its -shm file
+ * to a sparse file as large as the database.
+ */
 function checkFreeSpace(path: string): void {
   const end = Math.max(...SUFFIXES.map((ending) => sizeOf(path + ending)));
   withFolderBeside(path, {}, (temporaryPath) => {

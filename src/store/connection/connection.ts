@@ -1,4 +1,4 @@
-/** Tables use only these functions, which every engine has: better-sqlite3 and a Durable Object. */
+/** The part of better-sqlite3's interface that tables may use; Durable Objects implement it too. */
 export type Connection = {
   prepare<Values extends object = unknown[], Row = unknown>(
     sql: string,
@@ -10,7 +10,7 @@ export type Connection = {
 };
 
 export type Statement<Values extends unknown[] = unknown[], Row = unknown> = {
-  /** Runs the statement to its end; `changes` is the number of rows that it changed, without its triggers. */
+  /** `changes` excludes rows that triggers changed. */
   run(...values: Values): { readonly changes: number };
   get(...values: Values): Row | undefined;
   all(...values: Values): Row[];

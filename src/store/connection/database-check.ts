@@ -17,27 +17,27 @@ import {
 import { readPart, sizeOf } from "./durable-files.ts";
 import { judgeLog, LOG_HEADER_BYTES } from "./opening.ts";
 
-/** `bytes`: the size of the file, including its log. */
+/** `bytes` includes the log. `schemaVersion` is null if the file was too large to check. */
 type CheckedFile = {
   readonly bytes: number;
   readonly schemaVersion: number | null;
   readonly unreadableCount: number;
 };
 
-/** `countUnreadable` reads all rows as the program does. Default: rows are not read. */
+/** `countUnreadable` counts rows that the program cannot parse; without it, no rows are read. */
 type CheckOptions = OpenOptions & {
   readonly scratchFolder: string;
   readonly countUnreadable?: (connection: FileConnection) => number;
 };
 
-/** A larger file is not checked page by page; a check takes 2 ms per MiB. */
+/** A check takes 2 ms per MiB; the pages of larger files are not checked. */
 const MAX_COPY_BYTES = 128 * 1024 * 1024;
 
 const MAX_COPY_ATTEMPTS = 20;
 
 /**
- * Checks a copy, because even a read-only connection creates and changes files next to it. Undefined if there
- * is neither a file nor its log.
+ * Checks a copy, because even a read-only connection creates files beside the database. The value is undefined if the
+ * database does not exist.
  */
 export function checkDatabase(
   path: string,
@@ -73,9 +73,8 @@ export function checkDatabase(
 }
 
 /**
- * While the log keeps its header it only grows, and it contains each page that may be copied into the file
- * meanwhile. So a file that was copied before its log is complete together with that log. Undefined if the
- * log was restarted during every attempt.
+ * Checkpoints during the copy do no harm: until its header changes, the log contains every page that they write.
+ * Returns undefined if the header changed during each attempt.
  */
 function copyWithLog(path: string, { scratchFolder, kind }: CheckOptions): string | undefined {
   const copyPath = join(scratchFolder, "copy.db");

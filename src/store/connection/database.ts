@@ -22,14 +22,14 @@ export type FileConnection = Database.Database;
 
 export type FileKind = {
   readonly name: string;
-  /** SQLite's `application_id`: a file with another id is not ours. */
+  /** SQLite's `application_id`; files with another id are refused. */
   readonly applicationId: number;
-  /** The version after the first migration, stored as `user_version`; lower versions are development versions. */
+  /** The `user_version` after the first migration; lower versions come from development builds and are refused. */
   readonly firstVersion: number;
   readonly migrations: readonly Migration[];
-  /** Faster than the migrations, which run by default. */
+  /** Creates a new file faster than the migrations, which run if this is missing or its version is not current. */
   readonly tables?: { readonly version: number; readonly sql: string };
-  /** Names the files that must be moved away before a new file can be created; some are useless without the others. */
+  /** The files that a refusal tells the user to move away together, because some are useless without the others. */
   readonly filesToMoveAway: string;
 };
 
@@ -49,10 +49,10 @@ export type FileRefusal = {
 export type OpenOptions = {
   readonly kind: FileKind;
   readonly nativeBinding?: string | undefined;
-  /** The pid of the opening process, for the names of its temporary files, so that a later process can remove them. */
+  /** In the names of temporary files, by which a later process finds and removes them. */
   readonly pid?: number | undefined;
   readonly onMigrated?: ((file: MigratedFile) => void) | undefined;
-  /** The log belonged to another database; the argument is its new path. */
+  /** Called with the new path of a log that belonged to another database and was moved aside. */
   readonly onLogMoved?: ((logPath: string) => void) | undefined;
 };
 
@@ -65,7 +65,7 @@ export const HEADER_BYTES = 100;
 const SCHEMA_VERSION_OFFSET = 60;
 export const APPLICATION_ID_OFFSET = 68;
 const BUSY_TIMEOUT_MS = 5000;
-/** A larger file is not checked page by page when it is opened; the check takes about 20 ms. */
+/** When a file is opened, its pages are checked only up to this size, which takes about 20 ms. */
 const MAX_CHECKED_BYTES = 16 * 1024 * 1024;
 
 export function withFileRefusal<Value>(
@@ -86,12 +86,14 @@ export function isLogEmpty(path: string): boolean {
   return existsSync(path) && sizeOf(`${path}-wal`) === 0;
 }
 
-/** The last opening that changed a database whose log is empty; "" if none is known, undefined if the log has content. */
+/**
+ * The last entry of the file `-opening` if the log is empty, or "" without entries. Undefined if the log has content.
+ */
 export function openingOfEmptyLog(path: string): string | undefined {
   return sizeOf(`${path}-wal`) === 0 ? (readOpenings(path)?.marks.at(-1) ?? "") : undefined;
 }
 
-/** Refuses a log without its database: the log contains acknowledged commits, and must not be used for a new file. */
+/** A log without its database can contain acknowledged commits, so no new database is created beside it. */
 export function refuseOrphanedLog(path: string): FileRefusal | undefined {
   const logPath = `${path}-wal`;
   if (sizeOf(logPath) === 0 || existsSync(path)) return undefined;
@@ -116,7 +118,7 @@ export function openConnection(
   try {
     connection = new Database(path, databaseOptions(options));
     compileOnce(connection);
-    // Without recursive triggers, INSERT OR REPLACE deletes a row without running the triggers that forbid it.
+    // Without recursive triggers, INSERT OR REPLACE bypasses the triggers that forbid deletes.
     connection.exec("PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA trusted_schema = OFF");
     begin(connection);
     return connection;
@@ -128,9 +130,8 @@ export function openConnection(
 }
 
 /**
- * The cause is stored with the error for later catches. Must be called before the database is closed: a close
- * frees space, and removes files. `isOpen`: whether this process has the database open; closing another
- * descriptor of a file would then drop SQLite's locks.
+ * Call before closing the database, because a close frees space and removes files. `isOpen`: the database stays in use,
+ * so no descriptor of its files may be closed, which would drop SQLite's locks.
  */
 export function findCause(
   path: string,
@@ -141,7 +142,7 @@ export function findCause(
   if (namedCause === undefined || !isSqliteError(error) || hasCause(error)) return namedCause;
   const { code } = namedCause.failure;
   let cause: Cause | undefined;
-  // SQLite reports EIO as damage.
+  // SQLite can report an I/O error as damage.
   if (code === "database_damaged")
     cause = causeOfRawRead(path, { isOpen }) ?? findDiskCause(path, options, namedCause);
   else if (REPEATED_CODES.has(code)) cause = causeOfRepetition(path, error, { isOpen });
@@ -213,7 +214,9 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
   return judgeLog(path, firstBoundVersion(kind)) === "unknown" ? refuseUnknownLog(path) : undefined;
 }
 
-/** After damage, reads the file without SQLite and checks again, because a failed read looks like damage. */
+/**
+ * Confirms damage by reading the file without SQLite and checking it again, because a failed read looks like damage.
+ */
 export function checkForDamage(
   path: string,
   kind: FileKind,
@@ -318,7 +321,10 @@ function refuseUnknownLog(path: string): FileRefusal {
   };
 }
 
-/** Logs are bound to their database from this version on; Infinity for a kind without log bindings. */
+/**
+ * The first schema version whose logs are bound to their database (see `createLogBinding`); Infinity if the kind has
+ * none.
+ */
 export function firstBoundVersion({ firstVersion, migrations }: FileKind): number {
   const index = migrations.findIndex((migration) => migration.includes(LOG_OPENINGS_MIGRATION));
   return index < 0 ? Infinity : firstVersion + index;
@@ -332,13 +338,12 @@ export function schemaVersion(connection: FileConnection): number {
   return Number(connection.pragma("user_version", { simple: true }));
 }
 
-/** Matches a parameter, and a LIMIT directly before it. No string literal in our statements contains a `?`. */
+/** String literals of SQL statements must not contain `?`. */
 const PARAMETER_PATTERN = /(\bLIMIT )?\?/g;
 
 /**
- * SQLite plans a statement with some parameter values (of a LIMIT and, with ORDER BY, values that are compared with a
- * column), and compiles it again when they change. better-sqlite3 clears all values after each run, so each run
- * compiled the statement again, and took up to nine times as long. SQLite does not look at values inside expressions.
+ * SQLite plans by the values of some parameters and recompiles when they change; better-sqlite3 clears them after each
+ * run. Expressions such as `+?` hide the values, which makes runs up to nine times faster.
  */
 function compileOnce(connection: FileConnection): void {
   const prepare = connection.prepare.bind(connection);
@@ -353,7 +358,7 @@ function compileOnce(connection: FileConnection): void {
 
 const EXAMINERS = new WeakMap<FileConnection, (error: unknown) => void>();
 
-/** Examines each error of a statement where it is thrown, because the files may already be closed where it is caught. */
+/** Calls `examine` where a statement throws, because the files may already be closed where the error is caught. */
 export function examineErrors(connection: FileConnection, examine: (error: unknown) => void): void {
   EXAMINERS.set(connection, examine);
 }
@@ -366,7 +371,7 @@ type StatementParts = Pick<ReturnType<typeof toPositional>, "valuesOf"> & {
   readonly examine: (error: unknown) => void;
 };
 
-/** A start uses a tenth of the statements, and compiling all would take half its time. */
+/** A start uses a tenth of the statements; compiling all of them would take half of its time. */
 function compileAtFirstUse({ make, valuesOf, examine }: StatementParts): LazyStatement {
   let compiledStatement: Statement | undefined;
   const pendingChanges: ((statement: Statement) => void)[] = [];
@@ -384,7 +389,7 @@ function compileAtFirstUse({ make, valuesOf, examine }: StatementParts): LazySta
     if (compiledStatement === undefined) {
       compiledStatement = make();
       for (const change of pendingChanges) change(compiledStatement);
-      // Later calls go directly to the statement: one more copy of the values takes a fifth of the time of an INSERT.
+      // Later calls go directly to the statement: copying the values once more takes a fifth of an INSERT's time.
       for (const name of ["run", "get", "all"] as const)
         Object.assign(self, { [name]: examineCall(compiledStatement[name].bind(compiledStatement)) });
     }

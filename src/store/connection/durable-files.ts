@@ -14,10 +14,10 @@ import {
 import { dirname, join } from "node:path";
 import { isError } from "../../core/outcome.ts";
 
-/** The process whose id is in the names of its unfinished files, so that a later process can remove them. Default: 0. */
+/** `pid` is in the names of unfinished files, by which a later process finds and removes them. */
 type WriterProcess = { readonly pid?: number | undefined };
 
-/** Readers see the whole old or the whole new file, which is on disk when the call returns. */
+/** Readers see either the old or the new file, which is on disk when the call returns. */
 export function replaceFile(path: string, text: string, writer: WriterProcess): void {
   withFolderBeside(path, writer, (temporaryPath) => {
     writeFileSync(temporaryPath, text);
@@ -35,7 +35,7 @@ export function withFolderBeside<Value>(
   const folder = mkdtempSync(`${path}.${pid}.new-`);
   const temporaryPath = join(folder, "whole.db");
   try {
-    // SQLite would use the umask of the process. The log and the index get the mode of this file.
+    // SQLite would create the file with the umask of the process; -wal and -shm get the mode of this file.
     closeSync(openSync(temporaryPath, "wx", 0o600));
     return work(temporaryPath);
   } finally {
@@ -43,7 +43,10 @@ export function withFolderBeside<Value>(
   }
 }
 
-/** Removes a folder; false if it failed: an error here would hide an earlier one, and a later command removes the folder. */
+/**
+ * Returns false instead of throwing, because an error here would hide an earlier one; a later command removes the
+ * folder.
+ */
 function discard(folder: string): boolean {
   try {
     rmSync(folder, { recursive: true, force: true });
@@ -58,7 +61,7 @@ export function nameNewFile(temporaryPath: string, path: string): void {
     linkSync(temporaryPath, path);
   } catch (error) {
     if (existsSync(path)) return;
-    // On file systems without hard links, the last process wins.
+    // Without hard links, the last of two processes that create the file wins.
     if (!isError(error)) throw error;
     renameSync(temporaryPath, path);
   }
@@ -73,7 +76,7 @@ export function flush(path: string): void {
   }
 }
 
-/** Makes the file names in a folder survive a power failure. Windows has no such call; some file systems refuse it. */
+/** Makes new and renamed files survive a power failure. Does nothing where folders cannot be flushed, as on Windows. */
 export function flushFolder(folder: string): void {
   let file: number | undefined;
   try {

@@ -3,8 +3,8 @@ import { existsSync, statSync, type Stats } from "node:fs";
 export type FileWatch = ReturnType<typeof watchFiles>;
 
 /**
- * None of the three files shrinks while it is watched: the log is truncated only by the close, and the
- * database is never vacuumed. File systems that do not support a log have only the database.
+ * A smaller file was truncated or replaced by another program: only a close truncates the log, and the database is
+ * never vacuumed.
  */
 export function watchFiles(path: string) {
   const names = ["", "-wal", "-shm"].map((ending) => path + ending).filter((name) => existsSync(name));

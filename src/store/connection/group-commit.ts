@@ -15,15 +15,15 @@ export const NO_FILE_GUARDS: FileGuards = {
 };
 
 type CommitOptions = Partial<FileGuards> & {
-  /** Called at the end of each batch, with undefined after a successful commit. */
+  /** Called after each batch with its first storage failure, or undefined. */
   readonly onEnd?: (failure: StorageUnavailable | undefined) => void;
-  /** Called after changes were undone: a cache may contain undone values. */
+  /** Called after each rollback, so that caches drop the undone values. */
   readonly onUndone?: () => void;
 };
 
 /**
- * The change is on disk when the promise resolves. The work may run repeatedly, so it must change only the
- * database. `isOftenIdle`: until the first change, the work writes nothing to the disk.
+ * Resolves when the change is on disk. `work` may run more than once, so it must change only the database.
+ * `isOftenIdle`: the work often changes nothing.
  */
 type Write = <Value>(work: () => Value, options?: WriteOptions) => Promise<Value>;
 type WriteOptions = { readonly isOftenIdle?: true };
@@ -47,8 +47,8 @@ type Result =
   | { readonly ok: false; readonly error: unknown };
 
 /**
- * Writes that arrive while the loop is busy share one commit, and callers get their values only after it (decision 55).
- * If work throws, the batch runs again with a savepoint around each job, and only that work is rolled back.
+ * Writes of the same turns of the event loop share one commit, after which their promises settle (decision 55). If one
+ * throws, the batch runs again with a savepoint for each write.
  */
 export function createGroupCommit(connection: FileConnection, scheduler: Scheduler & CommitOptions): Write {
   const { onEnd, onUndone, ...files } = scheduler;
@@ -84,7 +84,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
         scheduler.after(LOCK_RETRY_DELAY_MS, flush);
         return;
       }
-      // All waiting writes fail: the writes behind the batch would otherwise wait as long again.
+      // All queued writes fail, because those behind the batch would otherwise wait as long again.
       batch = queue;
     }
     isWaitOver = undefined;
@@ -115,7 +115,10 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
   }
 }
 
-/** Waits while each turn of the event loop brings more writes, because one commit for all of them takes less time. */
+/**
+ * Waits until a turn of the event loop brings no more writes, because one commit for all of them is faster than
+ * several.
+ */
 function runWhenGathered(
   { soon }: Pick<Scheduler, "soon">,
   { countWrites, run }: { readonly countWrites: () => number; readonly run: () => void },
@@ -143,8 +146,8 @@ export function createTransactor({
 }
 
 /**
- * Undefined if another process holds the lock. Throws `StorageUnavailable` if a file was replaced before the
- * commit, so that nothing is written to deleted files, or during it, so that no such write is acknowledged.
+ * Returns undefined if another process holds the lock. Checks before and after the commit that no file was replaced, so
+ * that no write to a deleted file is acknowledged.
  */
 function createCommit(statements: Statements, connection: FileConnection, { watch, binding }: FileGuards) {
   const transact: InTransaction = (work) =>
@@ -163,14 +166,17 @@ function createCommit(statements: Statements, connection: FileConnection, { watc
   };
 }
 
-/** Work without changes writes nothing; other work runs again after the log is bound. */
+/**
+ * Runs the work before the log is bound, so that work without changes writes nothing; other work is rolled back and
+ * repeated after binding.
+ */
 function runUnbound<Value>(
   statements: Statements,
   connection: FileConnection,
   { work, run }: { readonly work: () => Value; readonly run: (work: () => Value) => Value | undefined },
 ): Value | undefined {
   try {
-    // A large change must not write to the log, which is not bound yet.
+    // Otherwise a large change would write to the log before the log is bound.
     connection.pragma("cache_spill = OFF");
     return inTransaction(statements, connection, () => {
       const changeCount = statements.countChanges.get();
@@ -217,7 +223,7 @@ function failJobs(batch: readonly Job[], error: unknown): Result[] {
   return batch.map(() => ({ ok: false, error: toStorageError(error) }));
 }
 
-/** Undefined if another process holds the lock. Rolls back and rethrows an error. */
+/** Returns undefined if another process holds the lock; rolls back and rethrows other errors. */
 function inTransaction<Value>(
   statements: Statements,
   connection: FileConnection,
@@ -256,7 +262,7 @@ function runInSavepoint(statements: Statements, connection: FileConnection, job:
     statements.release.run();
     return { ok: true, value };
   } catch (error) {
-    // A full disk ends the whole transaction, so there is no savepoint to return to, and no job of the batch succeeds.
+    // A full disk ends the whole transaction: no savepoint is left, so all jobs of the batch fail.
     if (!connection.inTransaction) throw error;
     statements.undo.run();
     statements.release.run();
@@ -269,7 +275,7 @@ function isLocked(error: unknown): boolean {
   return isSqliteError(error) && error.code.startsWith("SQLITE_BUSY");
 }
 
-/** Other errors (a constraint, a bug) stay unchanged. */
+/** Returns errors with another cause than storage (a constraint, a bug) unchanged. */
 export function toStorageError(error: unknown): unknown {
   const cause = causeOfError(error);
   if (cause === undefined || error instanceof StorageUnavailable) return error;

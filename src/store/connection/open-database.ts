@@ -26,8 +26,8 @@ const SYNCHRONOUS_FULL = 2;
 const [VERSIONS_OFFSET, WAL_VERSION] = [18, 2];
 
 /**
- * Refuses a file that is empty, foreign, damaged, newer or of a development version, without writing to it
- * (decision 54).
+ * Refuses, without changing it, a file that is empty, foreign, damaged, newer or of a development version (decision
+ * 54).
  */
 export function openDatabase(path: string, options: OpenOptions): Outcome<FileConnection, FileRefusal> {
   if (path === IN_MEMORY) return accept(openInMemory(options));
@@ -39,7 +39,7 @@ export function openDatabase(path: string, options: OpenOptions): Outcome<FileCo
   });
 }
 
-/** Moves a log of another database aside before SQLite can use it (decision 69). */
+/** Moves away a log of another database before SQLite can replay it (decision 69). */
 function inspectAndMoveLog(path: string, options: OpenOptions): FileRefusal | undefined {
   const refusal = inspectHead(path, options.kind);
   if (refusal !== undefined) return refusal;
@@ -54,17 +54,17 @@ function openCheckedFile(path: string, options: OpenOptions): FileConnection {
   return openConnection(path, options, (connection) => {
     connection.pragma("journal_mode = WAL");
     makeDurable(connection);
-    // In pages. Each checkpoint of the log writes all changed pages, and waits for the disk twice.
+    // 4,000 pages instead of 1,000: a checkpoint writes every changed page and flushes the disk twice.
     connection.pragma("wal_autocheckpoint = 4000");
-    // In KiB. A commit that moves rows between pages goes through the whole cache.
+    // 4,000 KiB instead of 16,000: a commit that moves rows between pages scans the whole cache.
     connection.pragma("cache_size = -4000");
     migrate(connection, path, options);
   });
 }
 
 /**
- * The file gets its name when it is complete and on disk, so that no crash or failing disk leaves a partial file, and
- * two processes that create it at once end up with one file. Refuses a file that the disk did not store correctly.
+ * The file gets its name only when it is complete and on disk, so that a crash leaves no partial file. Refuses if the
+ * disk returns other bytes than were written.
  */
 function createDatabase(path: string, options: OpenOptions): FileRefusal | undefined {
   return withFolderBeside(path, options, (temporaryPath) => {
@@ -91,7 +91,7 @@ function newFileBytes(options: OpenOptions): Buffer {
   return bytes;
 }
 
-/** Tables take longer to create than to copy, and a test suite starts many sandboxes. */
+/** Copying a new database is faster than creating its tables, and test suites start many sandboxes. */
 const NEW_DATABASE_BYTES = new WeakMap<FileKind, Buffer>();
 
 function openInMemory(options: OpenOptions): FileConnection {
@@ -117,19 +117,19 @@ function migrate(connection: FileConnection, path: string, options: OpenOptions)
   if (from === to) return;
   const backupPath = `${path}.v${from}.backup`;
   backUp(connection, path, { ...options, backup: backupPath });
-  // Before its first migration, a journal may have no mark yet.
+  // A file of an old version may have no `log_mark` yet.
   if (hasMark(connection)) createLogBinding(connection, path, options).bind();
   applyMigrations(connection, options.kind);
   options.onMigrated?.({ from, to, backupPath });
 }
 
-/** Thrown if the disk returned other bytes than were written. */
+/** Thrown if a backup is unreadable after it was written; the code makes it a disk I/O error. */
 class CorruptCopy extends Error {
   override readonly name = "CorruptCopy";
   readonly code = "EIO";
 }
 
-/** The backup gets its name when it is complete and on disk; an older backup is kept until then. */
+/** The backup gets its name when it is complete and on disk; until then, an older backup is kept. */
 function backUp(
   connection: FileConnection,
   path: string,
@@ -150,7 +150,7 @@ export function applyMigrations(connection: FileConnection, kind: FileKind): voi
   for (const [index, migration] of kind.migrations.entries()) {
     const version = kind.firstVersion + index;
     const step = connection.transaction(() => {
-      // Read inside the transaction, because another process may have been faster.
+      // Read inside the transaction, because another process may have migrated the file meanwhile.
       if (schemaVersion(connection) >= version) return;
       connection.exec(migration);
       connection.pragma(`user_version = ${version}`);
@@ -159,7 +159,7 @@ export function applyMigrations(connection: FileConnection, kind: FileKind): voi
   }
 }
 
-/** Every commit waits for the disk. Otherwise WAL mode falls back to NORMAL at the first write. */
+/** better-sqlite3 defaults to NORMAL in WAL mode, where a power failure loses the last commits. */
 function makeDurable(connection: FileConnection): void {
   connection.pragma("synchronous = FULL");
   const level = connection.pragma("synchronous", { simple: true });

@@ -2,7 +2,10 @@ import type Database from "better-sqlite3";
 import { existsSync, readFileSync, renameSync } from "node:fs";
 import { readPart, replaceFile, sizeOf } from "./durable-files.ts";
 
-/** The row of the last opening that wrote: a random `opening`, and the previous one as `before` (decision 69). */
+/**
+ * Each process that opens the database and writes stores a random `opening` here, and the previous one as `before`
+ * (decision 69).
+ */
 export const LOG_MARK_DDL = `
 CREATE TABLE log_mark (
   id      INTEGER PRIMARY KEY CHECK (id = 1),
@@ -13,7 +16,10 @@ CREATE TABLE log_mark (
 INSERT INTO log_mark (id, opening, before, commits) VALUES (1, randomblob(16), zeroblob(16), 1099511627776);
 `;
 
-/** The migration after which a log is used only if `-opening` names the database; it must not change the named mark. */
+/**
+ * From this migration on, a log is used only if the file `-opening` names its database. The statement changes no value,
+ * because `-opening` would not name a new mark.
+ */
 export const LOG_OPENINGS_MIGRATION = `
 UPDATE log_mark SET commits = commits;
 `;
@@ -31,16 +37,16 @@ type Openings = {
   readonly offset: number;
   readonly length: number;
   readonly salt: number | null;
-  /** Oldest first: `opening` and `before` of the row, in hex, or `ANY_DATABASE`. */
+  /** Oldest first; each is `opening` and `before` of `log_mark` in hex, or `ANY_DATABASE`. */
   readonly marks: readonly string[];
 };
 
 type Mark = Pick<Openings, "offset" | "length"> & Record<"present" | "next", string>;
 
-/** Stands for the unknown mark of a database from a version without the file of openings. */
+/** The mark of a database written by a version that kept no `-opening` file. */
 const ANY_DATABASE = "any";
 const OPENINGS_PATTERN = /^(\d+) (\d+) (\d+|-)((?: (?:any|[0-9a-f]{64}))+)\n$/;
-/** SQLite adds 1 to the salt whenever it restarts the log. The salt in the file of openings is at most this far behind. */
+/** SQLite adds 1 to the salt at each restart of the log; the recorded salt is at most this many restarts old. */
 const MAX_RESTARTS = 4096;
 const COMMITS_PER_SALT = 1024;
 const MAX_READS = 10;
@@ -49,13 +55,15 @@ export const LOG_HEADER_BYTES = 32;
 const [FRAME_HEADER_BYTES, SALT_OFFSET] = [24, 16];
 const SCHEMA_VERSION_OFFSET = 60;
 
-/** `own`: the log may be replayed. `other`: the log of another database. `unknown`: no openings name this database. */
+/**
+ * `own`: SQLite may replay the log. `other`: the log belongs to another database. `unknown`: `-opening` is missing or
+ * does not name this database.
+ */
 type LogVerdict = "own" | "other" | "unknown";
 
 /**
- * SQLite would replay any log over the database, so both are read without SQLite. A running process may
- * change the files between two reads, so a verdict other than `own` counts only after `MAX_READS` reads.
- * `firstVersion`: the first schema version whose logs need a file of openings.
+ * Reads the files without SQLite, which would replay any log. Only `own` is accepted after one read, because a running
+ * process may change the files meanwhile. `firstVersion`: the first schema version that needs `-opening`.
  */
 export function judgeLog(path: string, firstVersion: number): LogVerdict {
   for (let readCount = 1; ; readCount += 1) {
@@ -83,7 +91,7 @@ function readVerdict(path: string, firstVersion: number): LogVerdict {
   const page = readPart(path, offset, length).toString("hex");
   const frameEnd = LOG_HEADER_BYTES + FRAME_HEADER_BYTES + length;
   const log = readPart(`${path}-wal`, 0, frameEnd);
-  // A log without a whole frame is never replayed.
+  // SQLite ignores a log without a complete frame.
   if (log.length < frameEnd) return "own";
   if (!marks.some((mark) => mark === ANY_DATABASE || page.includes(mark))) return "unknown";
   const isLater = salt !== null && (log.readUInt32BE(SALT_OFFSET) - salt) >>> 0 < MAX_RESTARTS;
@@ -94,8 +102,8 @@ function readVerdict(path: string, firstVersion: number): LogVerdict {
 export type InTransaction = (work: () => void) => boolean;
 
 /**
- * Binds the log before the first change, and not at the start, because a refused start changes no file.
- * Later, records the salt of the log after every `COMMITS_PER_SALT` changes.
+ * Binds the log before the first change instead of at the start, because a refused start must change no file; later,
+ * records the salt every `COMMITS_PER_SALT` commits.
  */
 export function createLogBinding(
   connection: Database.Database,
@@ -146,14 +154,17 @@ export function createLogBinding(
     changeCount += 1;
     return true;
   };
-  /** Ends the log before the only process closes the database, so that no copy of the log is used again. */
+  /**
+   * Renews the mark and empties the log before the last process closes the database, so that no copy of the log is
+   * accepted later.
+   */
   const seal = (): void => void (changeCount > 0 && rebind(alone, "TRUNCATE"));
   const wasSealed = sizeOf(`${path}-wal`) === 0 && readOpenings(path)?.salt === null;
   const canWait = (): boolean => wasSealed && changeCount === 0;
   return { bind, canWait, seal };
 }
 
-/** False if another process's lock prevented a complete copy. */
+/** Returns false if a lock of another process prevented a complete checkpoint. */
 export function copyLog(connection: Database.Database, mode: "FULL" | "TRUNCATE" = "FULL"): boolean {
   return connection.prepare<[], number>(`PRAGMA wal_checkpoint(${mode})`).pluck().get() === 0;
 }

@@ -1,16 +1,16 @@
 import type { Scheduler } from "./group-commit.ts";
 
 type CachedRead<Value> = ((key: string) => Value) & {
-  /** Must be called with each change of the cached rows. */
+  /** Must be called when this process changes the cached rows. */
   readonly forget: () => void;
 };
 
-/** A change by another process can go unnoticed for this time; our own changes are visible immediately. */
+/** How long a change by another process can go unnoticed. */
 const CACHE_LIFETIME_MS = 50;
 
 /**
- * Each read outside a transaction takes two locks, which was a twelfth of a create's time. Idempotency keys,
- * orders and their statuses are never cached: they are read in the transaction that changes them.
+ * Saves the locks of reads outside transactions, a twelfth of the time of a create. Idempotency keys and checkouts are
+ * not cached, because they are read in the transaction that changes them.
  */
 export function cacheBriefly<Value>(
   scheduler: Pick<Scheduler, "after">,

@@ -23,7 +23,7 @@ function selectAs(name: string): string {
   return column === name ? name : `${column} AS ${name}`;
 }
 
-/** Matches a named parameter. No string literal in our statements contains a match. */
+/** String literals of SQL statements must not contain `@` before a word. */
 const NAMED_PARAMETER = /@(\w+)/g;
 
 type PositionalStatement = {
@@ -32,8 +32,8 @@ type PositionalStatement = {
 };
 
 /**
- * For each named parameter of each run, better-sqlite3 creates a new string and looks it up twice, which made
- * a create in the store a quarter slower. The Workers runtime supports no names at all.
+ * better-sqlite3 looks up each named parameter twice per run, which made creates a quarter slower; the Workers runtime
+ * has no named parameters.
  */
 export function toPositional(sql: string): PositionalStatement {
   const names = Array.from(sql.matchAll(NAMED_PARAMETER), ([, name = ""]) => name);

@@ -6,7 +6,7 @@ type FailureRow = {
   readonly next: string;
 };
 
-/** The keys are the codes that commands return (decision 61). An extended SQLite code counts before its basic code. */
+/** The keys are the error codes of commands (decision 61). Extended SQLite codes take precedence over basic ones. */
 const FAILURES = {
   disk_full: {
     errors: ["ENOSPC", "EDQUOT", "SQLITE_FULL"],
@@ -100,7 +100,7 @@ export type StorageFailureCode = keyof typeof FAILURES;
 
 type StorageFailure = Pick<FailureRow, "sentence" | "next"> & { readonly code: StorageFailureCode };
 
-/** `detail`: the message of the system or of SQLite. */
+/** `detail`: the message of the operating system or of SQLite. */
 export type Cause = { readonly failure: StorageFailure; readonly detail: string };
 
 export class StorageUnavailable extends Error {
@@ -138,7 +138,7 @@ export function failureInVerdict(verdict: string): StorageFailure | undefined {
   return code && storageFailure(code);
 }
 
-/** Compared by name, because in jest every test file has its own class. */
+/** Compared by name, because jest loads a separate class for each test file. */
 export function isSqliteError(error: unknown): error is Error & { readonly code: string } {
   return isError(error) && error.name === "SqliteError";
 }
@@ -152,7 +152,7 @@ export function causeOfError(error: unknown): Cause | undefined {
   return (isError(error) ? FOUND_CAUSES.get(error) : undefined) ?? causeByCode(error);
 }
 
-/** Examines no file; undefined for errors that are not disk failures. */
+/** Judges by the code alone, without examining files; undefined for errors that are not storage failures. */
 export function causeByCode(error: unknown): Cause | undefined {
   if (!isError(error) || !("code" in error) || typeof error.code !== "string") return undefined;
   const { code, message } = error;
@@ -173,7 +173,7 @@ export function noteCause(error: Error, cause: Cause): Cause {
   return cause;
 }
 
-/** System calls, by Node's names, whose errors are about the network or another process; all others are about files. */
+/** Node's names of the system calls that do not concern files. */
 const NON_FILE_CALLS =
   /^(connect|bind|listen|accept|shutdown|getaddrinfo|getnameinfo|query\w+|spawn.*|kill)$/;
 

@@ -14,11 +14,10 @@ import { openDatabase } from "./open-database.ts";
 import { NO_FILE_GUARDS, type FileGuards } from "./group-commit.ts";
 import { createLogBinding } from "./opening.ts";
 
-/** The database must be closed through this object. */
 export type WatchedDatabase = FileGuards & {
   readonly connection: FileConnection;
   readonly close: () => void;
-  /** Closes the database for a start that is refused: the log of a killed process stays as it is. */
+  /** Closes the database without copying the log into it, for a start that is refused. */
   readonly leave: () => void;
 };
 
@@ -31,9 +30,9 @@ export function openWatchedDatabase(
   const connection = result.value;
   const close = (): void => void connection.close();
   if (path === IN_MEMORY) return accept({ connection, ...NO_FILE_GUARDS, close, leave: close });
-  // The cause is determined while the database is open, because only then the limit of open files is exceeded.
+  // An error is examined while the database is open: after a close, a limit of open files would no longer be exceeded.
   const outcome = withFileRefusal(path, options, () => {
-    // SQLite opens the log at the first read.
+    // SQLite opens the log only at the first read.
     connection.pragma("user_version");
     const [watch, binding] = [watchFiles(path), createLogBinding(connection, path, options)];
     return accept({ connection, watch, binding, close, leave: () => leave(connection, path, options) });
@@ -41,13 +40,13 @@ export function openWatchedDatabase(
   if (!outcome.ok) close();
   let isDamaged = false;
   examineErrors(connection, (error) => {
-    // A damaged database is not read again at each further error.
+    // After damage is found, further errors do not read the file again.
     isDamaged ||= findCause(path, { ...options, isOpen: true }, error)?.failure.code === "database_damaged";
   });
   return outcome;
 }
 
-/** The last connection, if it can write, would copy the log into the database, so it closes while a reader is open. */
+/** The last connection to close checkpoints the log if it can write, so a read-only one closes last. */
 function leave(connection: FileConnection, path: string, options: OpenOptions): void {
   const reader = openToRead(path, options);
   reader.pragma("user_version");

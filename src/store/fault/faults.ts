@@ -4,7 +4,7 @@ import type { Connection } from "../connection/connection.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
 import { cacheBriefly } from "../connection/remembered.ts";
 
-/** Actions have no CHECK, because a new version may add some. */
+/** `action` has no CHECK, because new versions may add actions. */
 export const FAULTS_DDL = `
 CREATE TABLE faults (
   id            TEXT PRIMARY KEY CHECK (length(id) = 36),

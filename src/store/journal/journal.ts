@@ -13,8 +13,8 @@ import {
 } from "./seen-events.ts";
 
 /**
- * "ckJL" in the header. A migration is never edited: a schema change is a new migration at the end. Every
- * earlier version can be opened, because the stored keys prevent double creates (decision 60).
+ * Never edit a migration; append one. Earlier versions must stay readable, because the stored keys prevent double
+ * creates (decision 60).
  */
 export const JOURNAL_FILE: FileKind = {
   name: "checkout journal",

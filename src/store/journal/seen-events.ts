@@ -14,7 +14,10 @@ export const SEEN_EVENTS_INSTANCE_MIGRATION = `
 ALTER TABLE seen_events ADD COLUMN instance TEXT;
 `;
 
-/** Drops `octet_length`, which needs SQLite 3.43 (decision 60), by a copy: ALTER TABLE would parse the old schema. */
+/**
+ * Removes the CHECK with `octet_length`, which needs SQLite 3.43 (decision 60). Copies the table, because ALTER TABLE
+ * would parse the old CHECK.
+ */
 export const SEEN_EVENTS_CHECK_MIGRATION = `
 CREATE TABLE seen_events_before AS SELECT event_id, seen_at, instance FROM seen_events;
 DROP TABLE seen_events;
@@ -28,7 +31,7 @@ DROP TABLE seen_events_before;
 CREATE INDEX seen_events_by_age ON seen_events (seen_at);
 `;
 
-/** Opening the table deletes events past their retention. */
+/** Also deletes events older than `SEEN_RETENTION_MS`. */
 export function seenEventsTable(database: WatchedDatabase, now: number): SeenEvents {
   const { connection, close } = database;
   const forget = connection.prepare<[number]>("DELETE FROM seen_events WHERE seen_at < ?");

@@ -28,7 +28,6 @@ export function assumptionUsesTable(connection: Connection) {
     `SELECT ${COLUMNS.select} FROM assumption_uses WHERE store_id = ? ORDER BY decision`,
   );
   return {
-    /** Only the first use of a decision is kept. */
     note: (use: AssumptionUse): void => {
       insert.run(use);
     },

@@ -3,7 +3,7 @@ import type { KeyUseFact } from "../../core/readiness/shapes.ts";
 
 export type IdempotencyUse = KeyUseFact & {
   readonly storeId: string;
-  /** `replayed`: the same request, answered with the same bytes. `refused`: a different request with the same key. */
+  /** `replayed`: the same request again, answered with the same bytes. `refused`: another request with the same key. */
   readonly kind: "replayed" | "refused";
 };
 

@@ -5,7 +5,7 @@ const MAX_INDEXED_REQUESTS = 50_000;
 
 type StoreIndex = { newestBatch: number; entryCount: number; readonly batches: Map<string, number[]> };
 
-/** The index is in memory, because in the file each create would write a row for it. */
+/** In memory, because an index in the file would cost one more write for each create. */
 export function createOrderIndex(
   connection: Connection,
   parse: (batch: string, text?: string) => readonly LoggedRequest[],
@@ -27,7 +27,7 @@ export function createOrderIndex(
     const { oldest, newest } = selectRange.get(storeId) ?? {};
     if ((newest ?? 0) - (oldest ?? 0) > MAX_INDEXED_REQUESTS) return undefined;
     const cachedIndex = cachedIndexes.get(storeId);
-    // The index is built anew if it keeps too many deleted batches, or if another process has started a new log.
+    // Rebuilt if it has too many entries of deleted batches, or if another process started a new log.
     const isUsable =
       cachedIndex !== undefined &&
       cachedIndex.entryCount <= 2 * MAX_INDEXED_REQUESTS &&

@@ -1,7 +1,7 @@
 import type { LoggedRequest } from "../../core/request/logged-request.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/** Only lines of refused requests contain this text: all other codes are null, and quotes inside strings are escaped. */
+/** Only lines of refused requests contain this text: other codes are null, and quotes inside strings are escaped. */
 const REFUSED_TEXT = '"code":"';
 
 type RefusedLine = Pick<LoggedRequest, "position" | "requestId" | "orderId" | "status" | "code" | "storeAt">;
@@ -12,7 +12,7 @@ const MAX_SEARCHED_LINES = 1000;
 
 type RefusedQuery = { readonly after: number; readonly limit: number };
 
-/** Without the index, a search reads the whole log, which takes longer than building the rest of a page. */
+/** Caches refused requests, because reading the whole log for a search takes longer than the rest of its page. */
 export function createRefusedIndex(
   connection: Connection,
   parse: (line: string) => readonly LoggedRequest[],
@@ -56,7 +56,7 @@ export function createRefusedIndex(
   };
 
   return {
-    /** Ignores case; newest first. `isWhole`: whether all refused requests were searched. */
+    /** Matches part of an order id case-insensitively; newest first. `isWhole`: all refused requests were searched. */
     find: (
       storeId: string,
       text: string,

@@ -13,10 +13,7 @@ import { openDatabase } from "../connection/open-database.ts";
 import { isSqliteError } from "../connection/storage-failure.ts";
 import { REQUESTS_DDL, requestsTable } from "./requests.ts";
 
-/**
- * "ckRQ" in the header. A separate file keeps `sandbox.db` small, and a full or broken log never affects a
- * create (decision 86).
- */
+/** A separate file keeps `sandbox.db` small, and a full or broken log cannot fail a create (decision 86). */
 export const REQUESTS_FILE: FileKind = {
   name: "checkout request log",
   applicationId: 0x636b5251,
@@ -26,9 +23,9 @@ export const REQUESTS_FILE: FileKind = {
 };
 
 export type RequestFile = ReturnType<typeof requestsTable> & {
-  /** Whether the file still has its name; writes to a deleted file are lost. */
+  /** False after the file was deleted or replaced; further writes would be lost. */
   readonly isPresent: () => boolean;
-  /** A damaged file is set aside. */
+  /** Returns whether the file was unusable, and moves it aside if it still exists. */
   readonly closeAfterError: (error: unknown) => boolean;
   readonly close: () => void;
 };
@@ -41,10 +38,7 @@ export function mustBeSetAside({ reason }: Pick<FileRefusal, "reason">): boolean
   return ["zero_bytes", "foreign", "damaged", "database_damaged"].includes(reason);
 }
 
-/**
- * A file that is damaged or not a log is set aside, replacing the file set aside before (decision 86). A
- * power failure may lose the newest requests.
- */
+/** Moves a file that is damaged or not a request log aside, and starts a new log (decision 86). */
 export function openRequestFile(
   path: string,
   options: RequestFileOptions,
@@ -76,7 +70,8 @@ function openFile(path: string, options: RequestFileOptions): Outcome<RequestFil
 }
 
 function wrapConnection(path: string, connection: FileConnection, options: RequestFileOptions): RequestFile {
-  // The log contains nothing essential, and waiting for the disk would stop the service for several milliseconds.
+  // Losing the newest requests in a power failure is acceptable; waiting for the disk would block the service for
+  // milliseconds.
   connection.pragma("synchronous = OFF");
   connection.pragma("busy_timeout = 0");
   const inode = inodeOf(path);
@@ -92,7 +87,7 @@ function wrapConnection(path: string, connection: FileConnection, options: Reque
     ...table,
     forget: (storeId) => {
       table.forget(storeId);
-      // The log that was set aside may contain requests of this store.
+      // A log that was moved aside may contain requests of this store.
       if (path !== IN_MEMORY)
         for (const ending of ["", "-wal"]) rmSync(`${path}${ASIDE_SUFFIX}${ending}`, { force: true });
     },
@@ -120,7 +115,7 @@ function moveAside(path: string, { report }: RequestFileOptions, reason: string)
 
 function isUseless(path: string, options: RequestFileOptions, error: unknown): error is Error {
   if (!isSqliteError(error) || path === IN_MEMORY) return false;
-  // Another process has written a row with the same position.
+  // Another process wrote a row at the same position; the file is intact.
   if (error.code.startsWith("SQLITE_CONSTRAINT")) return false;
   if (error.code === "SQLITE_IOERR_SHORT_READ") return true;
   const { code } = findCause(path, options, error)?.failure ?? {};

@@ -10,7 +10,7 @@ import type { Connection } from "../connection/connection.ts";
 import { createOrderIndex } from "./order-index.ts";
 import { createRefusedIndex } from "./refused-index.ts";
 
-/** One row for each batch, with a line of JSON for each request: a row for each request slowed creates by a tenth. */
+/** One row for each batch, with one JSON line per request: a row for each request slowed creates by a tenth. */
 export const REQUESTS_DDL = `
 CREATE TABLE request_batches (
   store_id TEXT NOT NULL,
@@ -24,7 +24,7 @@ const SELECT_CONTAINING = `SELECT requests FROM request_batches
   WHERE store_id = @storeId AND last > @after AND (@term IS NULL OR instr(requests, @term) > 0)`;
 
 export type RequestSearch = {
-  /** The position before which the search begins. Default: behind the newest request. */
+  /** Searches older requests than this position. Default: all. */
   readonly before?: number | undefined;
   readonly limit: number;
   readonly maxRead?: number;
@@ -41,7 +41,6 @@ type PositionRange = { readonly storeId: string; readonly after: number; readonl
 
 export type RequestBatch = { readonly storeId: string; readonly requests: readonly LoggedRequest[] };
 
-/** `noteUnreadable` is called for each line that is not a request. */
 export function requestsTable(connection: Connection, noteUnreadable = (): void => undefined) {
   const readBatch = createBatchReader(noteUnreadable);
   const { insert, trim, remove, selectLastPosition, selectNewestFirst, selectOldestFirst } =
@@ -51,7 +50,7 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
   const append = connection.transaction((batches: readonly RequestBatch[], limit: number) => {
     for (const { storeId, requests } of batches) {
       const newestPosition = requests.at(-1)?.position ?? 0;
-      // JSON has no line breaks inside.
+      // JSON.stringify escapes line breaks, so each request is one line.
       const lines = requests.slice(-limit).map((request) => JSON.stringify(request));
       insert.run(storeId, newestPosition, lines.join("\n"));
       trim.run(storeId, newestPosition - limit);
@@ -86,7 +85,9 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
 
     findRefused: refusedIndex.find,
 
-    /** With a position in the filter, returns the first matches after it, so that a caller misses none. */
+    /**
+     * With `filter.after`, selects the oldest matches instead of the newest, so that a caller who pages misses none.
+     */
     list: (storeId: string, filter: RequestFilter, after = 0): LoggedRequest[] => {
       const start = Math.max(after, filter.after ?? 0);
       const matches: LoggedRequest[] = [];
@@ -106,7 +107,7 @@ function searchTextOf(text: string | null): string | null {
   return text === null ? null : JSON.stringify(text);
 }
 
-/** With a text, reads only requests that contain it as a JSON string. Skips invalid lines. */
+/** With `text`, parses only lines that contain it as a JSON string, which is faster. Skips invalid lines. */
 function createBatchReader(noteUnreadable: () => void) {
   return (batch: string, text: string | null = null): LoggedRequest[] => {
     const [lines, term] = [batch.split("\n"), searchTextOf(text)];

@@ -1,5 +1,4 @@
-// Columns are checked by their names and types, so a new table needs no rule; unchecked texts are shown as
-// plain text everywhere.
+// Rules apply to columns by name and type, so new tables need none. Other texts are not checked: pages escape them.
 import { parseDialect } from "../../core/calibration/dialect-section.ts";
 import { FIRST_MOMENT, LAST_MOMENT } from "../../core/clock.ts";
 import type { Connection } from "../connection/connection.ts";

@@ -26,7 +26,6 @@ import { applyMigrations, openDatabase } from "../connection/open-database.ts";
 import { SANDBOX_FILE } from "../schema.ts";
 import { hasReferencesAcrossStores, hasStrayDeliveries } from "./rows.ts";
 
-/** "ckSN" in the header; the tables and schema versions are those of `sandbox.db`. */
 export const SNAPSHOT_FILE: FileKind = {
   ...SANDBOX_FILE,
   name: "checkout snapshot",
@@ -42,20 +41,20 @@ export type SnapshotImage = SnapshotFacts & {
 
 type ImageOptions = Pick<OpenOptions, "kind" | "nativeBinding">;
 
-/** SQLite does not use this part of the header. */
+/** Bytes 72 to 91 of the header are unused by SQLite. */
 const CHECKSUM_OFFSET = 72;
 const CHECKSUM_BYTES = 4;
 const ORIGIN_OFFSET = CHECKSUM_OFFSET + CHECKSUM_BYTES;
 const ORIGIN_END = ORIGIN_OFFSET + ORIGIN_PROOF_BYTES;
-/** A database in memory has no log: its mode must be 1, a rollback journal. */
+/** Both versions must be 1 (no WAL) for SQLite to open the bytes in memory. */
 const WRITE_VERSION_OFFSET = 18;
 
 type Template = { readonly bytes: Buffer; readonly schema: string };
 
-/** Opening a copy takes a fraction of the time of the migrations. */
+/** Copying an empty database is much faster than running its migrations. */
 const templates = new WeakMap<FileKind, Map<number, Template>>();
 
-/** Equal rows give equal bytes. */
+/** Images with equal rows have equal bytes. */
 export function createImage(options: ImageOptions): FileConnection {
   const connection = openBytes(templateOf(options, currentSchemaVersion(options.kind)).bytes, options);
   connection.pragma("journal_mode = OFF");
@@ -70,7 +69,7 @@ export function createImageFile(path: string, options: ImageOptions): FileConnec
   return connection;
 }
 
-/** The file counts only once it is sealed and flushed, so SQLite neither flushes nor journals it. */
+/** An unsealed file is discarded after a crash, so SQLite need not flush or journal it. */
 const FILE_PRAGMAS = [
   "journal_mode = OFF",
   "synchronous = OFF",
@@ -82,7 +81,7 @@ const FILE_PRAGMAS = [
 
 const PART_BYTES = 1024 * 1024;
 
-/** Reads one part at a time, so that other work can run. */
+/** Reads in parts of 1 MiB, so that the service can answer meanwhile. */
 export async function sealFile(path: string, origin: SnapshotOrigin): Promise<void> {
   const file = await promises.open(path, "r+");
   const buffer = Buffer.alloc(PART_BYTES);
@@ -110,13 +109,13 @@ export async function sealFile(path: string, origin: SnapshotOrigin): Promise<vo
   }
 }
 
-/** The bytes still need their checksum afterwards. */
+/** Call before `writeChecksum`, which also covers the origin. */
 export function writeOrigin(bytes: Buffer, origin: SnapshotOrigin): Buffer {
   originProof(origin, partsToProve(bytes)).copy(bytes, ORIGIN_OFFSET);
   return bytes;
 }
 
-/** True if this sandbox took the snapshot, and no bit of it has changed since (decision 95). */
+/** True if this sandbox took the snapshot and its bytes are unchanged (decision 95). */
 export function hasOrigin(bytes: Uint8Array, origin: SnapshotOrigin): boolean {
   return isOriginProof(origin, partsToProve(bytes), bytes.subarray(ORIGIN_OFFSET, ORIGIN_END));
 }
@@ -125,7 +124,7 @@ function partsToProve(bytes: Uint8Array): readonly Uint8Array[] {
   return [bytes.subarray(0, CHECKSUM_OFFSET), bytes.subarray(ORIGIN_END)];
 }
 
-/** SQLite files have no checksum, and a changed digit would be restored unnoticed. */
+/** SQLite files have no checksum: a changed digit would be restored unnoticed. */
 export function writeChecksum(bytes: Buffer): Buffer {
   bytes.writeUInt32BE(checksumOf(bytes), CHECKSUM_OFFSET);
   return bytes;
@@ -156,7 +155,7 @@ export function openImage(
     return check;
   } catch (error) {
     connection?.close();
-    // The bytes are at fault: they are in memory, so no disk has failed.
+    // The image is in memory, so a read error means damage and not a disk failure.
     if (!isMalformed(error)) throw error;
     return refuseDamaged(isError(error) ? error.message : String(error));
   }
@@ -182,7 +181,7 @@ function checkImage(
     return refuseDamaged("its bytes differ from the bytes that were written");
   if (schemaOf(connection) !== templateOf(options, version).schema)
     return refuseDamaged("its tables are not a snapshot's tables");
-  // Only other sandboxes' snapshots get full checks: an index that does not match its table would hide a row from queries.
+  // Snapshots of other sandboxes are also checked for wrong indexes, which would hide rows from queries.
   const check = options.isOwn === true ? "quick_check(1)" : "integrity_check(1)";
   const verdict = String(connection.pragma(check, { simple: true }));
   if (verdict !== "ok") return refuseDamaged(verdict);
@@ -199,7 +198,7 @@ function checkImage(
     return refuseDamaged("some of its rows are missing");
   if (storeIds.length > 1 && hasReferencesAcrossStores(connection))
     return refuseDamaged("rows of one store refer to rows of another");
-  // No sandbox writes such a row, so its own unchanged snapshot has none.
+  // Own snapshots need no check: they are unchanged, and no sandbox writes a delivery that differs from its event.
   if (options.isOwn !== true && hasStrayDeliveries(connection))
     return refuseDamaged("deliveries differ from their events");
   return accept({ ...header, format: version, connection, storeIds });

@@ -6,7 +6,7 @@ export class SnapshotConflict extends Error {
   override readonly name = "SnapshotConflict";
 }
 
-/** Thrown if no sandbox can have written the rows: another program made or changed the snapshot. */
+/** Thrown for rows that no sandbox can have written: another program made or changed the snapshot. */
 export class SnapshotDamage extends Error {
   override readonly name = "SnapshotDamage";
 }
@@ -34,7 +34,6 @@ export type RowSelection = { readonly storeId: string } | "all";
 
 type Row = unknown[];
 
-/** Facts about the sandbox, temporary rows, and tokens. */
 const UNCOPIED_TABLES: ReadonlySet<string> = new Set([
   "home",
   "log_mark",
@@ -67,7 +66,6 @@ const STORE_CONDITIONS: ReadonlyMap<string, string> = new Map(
 
 const BATCH_ROWS = 200;
 
-/** Excludes keys that are revoked with their drill, and attempts in flight. */
 const KEPT_CONDITIONS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     credentials: "for_drill = 0",
@@ -100,7 +98,7 @@ export function tablesToCopy(connection: Connection): readonly CopiedTable[] {
     });
 }
 
-/** No foreign key checks the store, checkout and position of a delivery. */
+/** Deliveries repeat columns of their events, which no foreign key checks. */
 export function hasStrayDeliveries(connection: Connection): boolean {
   const strayDelivery = connection.prepare(
     `SELECT 1 FROM deliveries AS delivery JOIN events AS event ON event.id = delivery.event_id
@@ -132,10 +130,7 @@ export function hasReferencesAcrossStores(connection: Connection): boolean {
   );
 }
 
-/**
- * `NOT INDEXED`: an ordered table is read in its own order, because with an index SQLite would sort all rows
- * before it returns the first.
- */
+/** `NOT INDEXED`: with an index, SQLite would sort all rows before it returns the first. */
 export function selectRows(
   connection: Connection,
   { name, columns, isOrdered }: CopiedTable,
@@ -185,7 +180,7 @@ export function insertRows(
   for (const row of rowsToInsert) statement.run(...row);
 }
 
-/** Preparing the statements again would be half of the work for a small store. */
+/** Preparing the statements again would take half of the time for a small store. */
 const preparedStatements = new WeakMap<Connection, Map<string, RowStatement>>();
 
 type RowStatement = Statement<unknown[], Row>;

@@ -19,7 +19,7 @@ import {
 } from "./rows.ts";
 
 type Replacement = {
-  /** Whether this sandbox took the snapshot; only then its evidence is restored. */
+  /** Whether this sandbox took the snapshot; evidence is restored only then. */
   readonly isOwn: boolean;
   readonly selection: RowSelection;
   readonly storeIds: readonly string[];
@@ -39,7 +39,7 @@ type CopyContext = Options & {
   readonly tables: () => readonly CopiedTable[];
 };
 
-/** A new table needs no code here (decision 95). */
+/** Tables are copied by their schema, so a new table needs no code here (decision 95). */
 export function snapshotsTable(connection: FileConnection, options: Options) {
   const context = { ...options, connection, tables: lazyValue(() => tablesToCopy(connection)) };
   return {
@@ -50,7 +50,9 @@ export function snapshotsTable(connection: FileConnection, options: Options) {
     open: (bytes: Uint8Array, isOwn = false): Outcome<SnapshotImage, string> =>
       openImage(bytes, { ...options, kind: SNAPSHOT_FILE, isOwn }),
 
-    /** Throws `SnapshotConflict` if another store has an id or key of the image, `SnapshotDamage` for impossible rows. */
+    /**
+     * Throws `SnapshotConflict` if another store has an id or key of the image, and `SnapshotDamage` for invalid rows.
+     */
     restore: (image: SnapshotImage, replacement: Replacement): void => restore(context, image, replacement),
 
     format: currentSchemaVersion(SNAPSHOT_FILE),
@@ -62,7 +64,7 @@ function restore(
   { connection: image }: SnapshotImage,
   { isOwn, selection, storeIds, deletedStoreIds, reseal }: Replacement,
 ): void {
-  // References are checked at the end, when all referenced rows exist.
+  // References are checked at the commit, when all rows exist.
   connection.pragma("defer_foreign_keys = ON");
   const selectPosition = connection
     .prepare<[string], number>("SELECT rowid FROM stores WHERE id = ?")

@@ -30,7 +30,7 @@ export function createSnapshotTaker({ connection, nativeBinding, pause }: Snapsh
     take: (plan: SnapshotPlan): Uint8Array => {
       const image = createImage(options);
       try {
-        // Copies in one transaction, because another process may write meanwhile.
+        // One transaction, because another process may write meanwhile.
         const steps = copyTables(connection, image, plan);
         connection.transaction(() => Array.from(steps))();
         return writeChecksum(writeOrigin(image.serialize(), plan.origin));
@@ -40,17 +40,17 @@ export function createSnapshotTaker({ connection, nativeBinding, pause }: Snapsh
     },
 
     /**
-     * Writes the rows as they are at the call, in a transaction that sees one state. Rejects if the state is
+     * Writes the rows as they are at the call, although the service goes on. Rejects if the sandbox's database is
      * closed before all rows are copied.
      */
     write: async (plan: SnapshotPlan, path: string): Promise<void> => {
-      // This connection can write: if the state is closed meanwhile, it copies the log into the file.
+      // Not read-only: if the service closes its connection meanwhile, this one must copy the log into the database.
       const reader = new Database(connection.name, { timeout: 0, nativeBinding });
       let image: FileConnection | undefined;
       try {
         reader.exec("BEGIN");
         image = createImageFile(path, options);
-        // No pause before the first step, so that the snapshot shows the state at the call.
+        // No pause before the first step: the first read fixes the state that the snapshot shows.
         const steps = copyTables(reader, image, plan);
         while (steps.next().done !== true) {
           await pause();

@@ -16,7 +16,7 @@ import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 export type Delivery = Omit<DeliveryEntry, "type" | "orderId" | "url" | "nextAt" | "attempts"> & {
   readonly storeId: string;
   readonly sequence: number;
-  /** Whether the delivery waits for the earlier events of its checkout (decision 13). */
+  /** Whether the delivery waits for the deliveries of earlier events of its checkout (decision 13). */
   readonly inOrder: boolean;
   readonly nextAt: number;
 };
@@ -93,7 +93,7 @@ export function deliveriesTable(connection: Connection) {
     ...deliveryLists(connection),
     ...deliveryUpdates(sql),
 
-    /** A delivery that waits for earlier events of its checkout is due no earlier than their deliveries. */
+    /** A delivery in order becomes due no earlier than the deliveries of earlier events of its checkout. */
     insert: (delivery: NewDelivery): void => {
       const { inOrder, checkoutId, sequence } = delivery;
       const mustWait = inOrder && checkoutId !== null && sequence > 1;
@@ -106,7 +106,10 @@ export function deliveriesTable(connection: Connection) {
 
     stateOf: (id: string): Delivery["state"] | undefined => sql.selectState.get(id),
 
-    /** Due or not; one for each queue without a delivery in flight (decision 93). */
+    /**
+     * The soonest deliveries, due or not, at most one of each queue; a queue with a delivery in flight has none
+     * (decision 93).
+     */
     next: (endpointId: string, limit = 1): NextDelivery[] =>
       queues.heads(endpointId, limit).flatMap((position) => sql.selectNext.all(position).map(fromNextRow)),
 
@@ -136,7 +139,7 @@ function deliveryUpdates(sql: ReturnType<typeof prepare>) {
 
     postpone: ({ id }: Pick<Delivery, "id">, nextAt: number): void => void sql.postpone.run({ id, nextAt }),
 
-    /** The later events of the checkout cannot be sent before this delivery. */
+    /** Later events of the checkout cannot be sent before this delivery, so they become due no earlier. */
     holdFollowers: (position: SequencePosition, nextAt: number): void => {
       for (const follower of sql.selectFollowers.all(position))
         if (follower.nextAt < nextAt) sql.setNextAt.run({ id: follower.id, nextAt });
@@ -166,7 +169,10 @@ function deliveryLists(connection: Connection) {
     dueUntil: (endpointId: string, now: number, limit: number): Delivery[] =>
       lists.selectDueUntil.all({ endpointId, now, limit }).map(fromKnownRow),
 
-    /** With a type, at most 1000 deliveries are examined. `nextBefore`: `before` of the next page. */
+    /**
+     * With `type`, examines at most 1,000 deliveries, so a page can be short. `nextBefore` is the `before` of the next
+     * page.
+     */
     page: (filter: PageFilter): DeliveryPage => pageOf(lists, filter),
 
     list: (filter: DeliveryFilter): Delivery[] => listDeliveries(lists, queryOf(lists, filter)),
@@ -221,7 +227,7 @@ function prepare(connection: Connection) {
   };
 }
 
-/** Soonest first. The columns must include `nextAt`. */
+/** `columns` must include `nextAt`, by which the two parts are merged. */
 function selectSoonest(columns: string, condition: string): string {
   const parts = [0, 1].map(
     (isBehind) => `SELECT * FROM (SELECT ${columns} FROM deliveries INDEXED BY due_deliveries
@@ -333,7 +339,7 @@ function prepareLists(connection: Connection) {
         "SELECT rowid FROM deliveries WHERE id = @id AND store_id = @storeId",
       )
       .pluck(),
-    // Includes removed endpoints, because their deliveries are listed.
+    // Includes removed endpoints, whose deliveries stay listed.
     selectEndpoints: connection
       .prepare<Pick<ListQuery, "storeId" | "endpointId">, string>(
         `SELECT id FROM endpoints INDEXED BY endpoints_of_store
@@ -354,7 +360,7 @@ function prepareLists(connection: Connection) {
       .pluck(),
     selectOfEvent: selectOfEvents("event_id = @eventId"),
     selectOfCheckout: selectOfEvents("event_id IN (SELECT id FROM events WHERE checkout_id = @checkoutId)"),
-    // Not sorted by SQLite: an order can have many deliveries.
+    // Selects only positions: SQLite would sort whole rows, and an order can have many deliveries.
     selectOfOrder: connection
       .prepare<ListQuery, number>(
         `SELECT rowid FROM ${rowsOfEvents(`event_id IN (

@@ -95,7 +95,8 @@ ALTER TABLE attempts_by_delivery RENAME TO delivery_attempts;`;
 }
 
 /**
- * With this migration, an attempt writes one row: the table is its own index, and due deliveries find open attempts.
+ * Since this migration, an attempt writes one row instead of several: WITHOUT ROWID needs no index of the key, and open
+ * attempts are found through their deliveries.
  */
 export const ATTEMPT_ROWS_DDL = moveAttemptsSql("deliveries") + ATTEMPT_TRIGGERS;
 
@@ -105,7 +106,7 @@ const COLUMNS = columnsOf<DeliveryAttempt>(
 );
 const COPIED_COLUMNS = COLUMNS.omit("deliveryId", "number", "madeBy").join(", ");
 
-/** A row is written before its attempt is sent, and does not change after the attempt has ended. */
+/** A row is inserted before its attempt is sent, and is immutable once the attempt has ended. */
 export function deliveryAttemptsTable(connection: Connection) {
   const insert = connection.prepare<NewAttempt>(
     `INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash, fault)
@@ -189,6 +190,6 @@ function withFacts<Attempt extends { readonly facts: string | null }>(
   attempt: Attempt,
 ): Omit<Attempt, "facts"> & { readonly facts: AttemptFacts | null } {
   const facts = attemptFacts().safeParse(parseJson(attempt.facts ?? "")).data;
-  // A row from another sandbox's snapshot can have any text.
+  // `facts` from another sandbox's snapshot can be any text, which is shown as a message.
   return { ...attempt, facts: facts ?? (attempt.facts === null ? null : { message: attempt.facts }) };
 }

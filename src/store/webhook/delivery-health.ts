@@ -22,11 +22,14 @@ export function deliveryHealth(connection: Connection) {
     prepare(connection);
 
   return {
-    /** Newest first, among the newest 10,000 failed deliveries. */
+    /** Newest first; searches the newest 10,000 failed deliveries. */
     failedEventIds: (filter: FailedDeliveryFilter): string[] =>
       selectFailed.all({ ...filter, maxRows: MAX_FAILED_EXAMINED }),
 
-    /** From the newest 100 deliveries in each state (due: only attempted ones); at most 100 due are counted. */
+    /**
+     * Counts answers to the newest 100 deliveries of each state; of due deliveries, only those with an attempt. `due`
+     * is at most 100.
+     */
     health: (endpointId: string, since: number) => {
       const bindings = { endpointId, since, maxRows: MAX_HEALTH_EXAMINED };
       const answers = DELIVERY_STATES.flatMap((state) =>
@@ -79,7 +82,7 @@ function prepare(connection: Connection) {
            WHERE endpoint_id = @endpointId AND state = 'due' LIMIT @limit)`,
       )
       .pluck(),
-    // A later delivery of the same event replaces a failed one.
+    // Skips a failed delivery if its event was queued again later.
     selectFailed: connection
       .prepare<FailedDeliveryFilter & { readonly maxRows: number }, string>(
         `SELECT failed_event FROM (

@@ -44,9 +44,8 @@ const QUEUE_REPLAYS = `BEGIN
   END`;
 
 /**
- * With this migration, the next delivery is found without reading a queue. An event has at most one delivery
- * in order to an endpoint, and any number out of order: replays, duplicates and postponed deliveries, which
- * triggers queue behind the first of them.
+ * Lets the next delivery be found without reading a queue: of an event's deliveries out of order (replays, duplicates,
+ * postponed ones), triggers mark all but the soonest as `is_behind`.
  */
 export const REPLAY_QUEUES_DDL = `
 ALTER TABLE deliveries ADD COLUMN is_behind INTEGER NOT NULL DEFAULT 0 CHECK (is_behind IN (0, 1));
@@ -103,7 +102,7 @@ export function deliveryQueues(connection: Connection) {
       const heads: number[] = [];
       const headsByQueue = new Map<string, number | undefined>();
       let lastPosition: QueuePosition = BEFORE_ALL;
-      // Many deliveries of one queue can be due at the same moment, so each further read is larger.
+      // One queue can have many due deliveries, so each further read is twice as large.
       for (let maximum = limit * ROWS_PER_HEAD; ; maximum *= 2) {
         const dueRows = selectDue.all({ ...lastPosition, endpointId, limit: maximum });
         for (const { position, checkoutId, eventId } of dueRows) {
@@ -132,7 +131,7 @@ function firstOf(queuedRows: readonly QueuedDelivery[]): QueuedDelivery | undefi
 type EventSelection = { readonly tables: string; readonly condition: string };
 
 export const ONE_EVENT: EventSelection = { tables: "deliveries", condition: "event_id = @eventId" };
-/** The events are joined, because SQLite would copy the ids of a list `IN (SELECT …)` into a table at each run. */
+/** A join, because SQLite copies the ids of `IN (SELECT …)` into a temporary table at each run. */
 const EVENTS_OF_CHECKOUT: EventSelection = {
   tables: "events CROSS JOIN deliveries",
   condition: "events.checkout_id = @checkoutId AND event_id = events.id",

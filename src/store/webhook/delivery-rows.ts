@@ -32,8 +32,8 @@ CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, state);
 CREATE INDEX tried_deliveries ON deliveries (endpoint_id) WHERE state = 'due' AND tries > 0;${DELIVERY_TRIGGERS}`;
 
 /**
- * With this migration, a delivery writes fewer rows: the deliveries of a checkout, and the order of a queue,
- * are found by the checkout's events, and the deliveries of a store by its endpoints.
+ * Since this migration, a delivery writes fewer index rows: deliveries of a checkout are found by its events, and
+ * deliveries of a store by its endpoints.
  */
 export const DELIVERY_ROWS_DDL = `${createDeliveriesSql("deliveries_by_event")}
 INSERT INTO deliveries_by_event (rowid, id, store_id, endpoint_id, event_id, checkout_id, sequence, cause, in_order,
@@ -45,7 +45,10 @@ DROP TABLE deliveries;
 ALTER TABLE deliveries_by_event RENAME TO deliveries;
 ${DELIVERY_RULES}${ATTEMPT_TRIGGERS}`;
 
-/** SQLite adds the quotes to the names of renamed tables. */
+/**
+ * Quoted names, because SQLite quotes the names of renamed tables, and new and migrated files must have the same
+ * schema.
+ */
 export const NEW_DELIVERIES_DDL =
   createDeliveriesSql('"deliveries"') +
   createAttemptsSql('"delivery_attempts"', '"deliveries"') +

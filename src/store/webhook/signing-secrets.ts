@@ -4,10 +4,9 @@ import type { Connection } from "../connection/connection.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
 import { cacheBriefly } from "../connection/remembered.ts";
 
-/** Times are milliseconds by the store's clock. */
 type SecretFacts = {
   readonly createdAt: number;
-  /** Null for the secret of the store itself. */
+  /** Null for the store's own secret. */
   readonly endpointId: string | null;
   readonly retiredAt: number | null;
 };
@@ -31,7 +30,7 @@ CREATE INDEX signing_secrets_of_store ON signing_secrets (store_id);
 
 const COLUMNS = columnsOf<OwnedSecret>("signing_secrets", SIGNING_SECRETS_DDL);
 
-/** Secrets are encrypted with the master key (decision 16), and cached briefly, because every delivery needs them. */
+/** Secrets are encrypted with the master key (decision 16). Cached, because every delivery reads them. */
 export function signingSecretsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<OwnedSecret>(`INSERT INTO signing_secrets ${COLUMNS.values}`);
   const retire = connection.prepare<{ readonly endpointId: string; readonly at: number }>(
@@ -58,10 +57,10 @@ export function signingSecretsTable(connection: Connection, scheduler: Scheduler
 
     currentSecret,
 
-    /** Newest first; none if the endpoint signs with its store's secret. */
+    /** Newest first; empty if the endpoint signs with its store's secret. */
     ofEndpoint,
 
-    /** Must be called after the rows were changed elsewhere. */
+    /** Call after other code has changed the rows. */
     forget,
 
     retire: (endpointId: string, at: number): void => {

@@ -61,7 +61,10 @@ async function send(
   await sendStream(body, { response, socket: incoming.socket, silenceMs });
 }
 
-/** Writes without Node's response, which closes the connection at once: later bytes reset it, losing the answer. */
+/**
+ * Node's response would close the connection at once; bytes that arrive after that reset it, and the client loses the
+ * answer.
+ */
 export function writeToSocket(
   socket: Socket,
   { status, headers, body }: HttpResponse,

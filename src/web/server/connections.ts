@@ -8,7 +8,7 @@ export type PendingRequest = {
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
   isServed: boolean;
-  /** Whether the request is refused by its head: the connection ends after the answer, and later requests are dropped. */
+  /** Refused before its body was read: the connection ends after the answer, and later requests on it are dropped. */
   isLast: boolean;
 };
 
@@ -20,8 +20,8 @@ export type RequestQueue = {
 export type IdleConnections = ReturnType<typeof createIdleConnections>;
 
 /**
- * A connection above the limit closes the oldest connection on which no request has finished its headers, otherwise the
- * longest idle one, otherwise the oldest with an incomplete body; if all are busy, it is closed itself (decision 58).
+ * When a new connection exceeds the limit, the oldest one without complete headers is closed, otherwise the longest
+ * idle, otherwise the oldest with an incomplete body, otherwise the new one (decision 58).
  */
 export function createIdleConnections(sockets: Set<Socket>, { connections }: ServerLimits) {
   const newSockets = new Set<Socket>();
@@ -40,7 +40,7 @@ export function createIdleConnections(sockets: Set<Socket>, { connections }: Ser
       remove(oldest);
       oldest.destroy();
     },
-    /** Called when a request's headers are complete, while no other request of the connection is in progress. */
+    /** Call when a request's headers are complete and no other request of the connection is in progress. */
     markReading: (socket: Socket): void => {
       newSockets.delete(socket);
       idleSockets.delete(socket);
@@ -67,7 +67,7 @@ export function setUpConnection(
   idleConnections.add(socket);
   if (isExposed && !isLoopbackAddress(socket.localAddress ?? "")) OUTSIDE_SOCKETS.add(socket);
   socket.on("close", () => idleConnections.remove(socket));
-  // When Node hands a connection over (CONNECT), it removes its own error listener, and a reset may come at any time.
+  // Node removes its error listener when it hands over a connection (CONNECT), and a reset may come at any time.
   socket.on("error", () => socket.destroy());
 }
 
@@ -82,7 +82,7 @@ export function isBusy({ pendingRequests }: RequestQueue): boolean {
   return false;
 }
 
-/** A client that does not read its answers causes little work, and uses little memory. */
+/** Limits work and memory for a client that sends requests without reading the answers. */
 export function processInOrder(queue: RequestQueue, work: (entry: PendingRequest) => Promise<unknown>): void {
   const { pendingRequests, waitingRequests } = queue;
   while (waitingRequests.length > 0 && mayWork(queue)) {

@@ -4,7 +4,10 @@ export const DEFAULT_LIMITS: ServerLimits = { bodyBytes: 16 * 1024, connections:
 
 export const SERVER_LIMITS = {
   headBytes: 16 * 1024,
-  /** The parser accepts heads of this many times the largest limit, so that the refusal can depend on the path. */
+  /**
+   * The HTTP parser allows this many times the largest limit, so that the service itself refuses larger heads, with a
+   * limit by path.
+   */
   headFactor: 4,
   headerLines: 100,
   headersTimeoutMs: 5000,
@@ -13,8 +16,8 @@ export const SERVER_LIMITS = {
   checkIntervalMs: 500,
   pendingRequests: 128,
   concurrentRequests: 8,
-  /** A client's next requests wait while this many bytes of answers are unread. */
+  /** The next requests of a connection wait while this many bytes of its answers are unread. */
   unreadBytes: 64 * 1024,
-  /** Time after which a refused connection is closed; if it were closed immediately, the client would lose the answer. */
+  /** Delay before a refused connection is closed: an immediate close would lose the answer. */
   lingerMs: 5000,
 } as const;

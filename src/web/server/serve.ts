@@ -18,8 +18,8 @@ import { SERVER_LIMITS, DEFAULT_LIMITS } from "./limits.ts";
 import { NO_BODY, parserError, requestOf } from "./requests.ts";
 
 /**
- * The machine must have 127.0.0.1 or ::1. Port 0 selects any free port. The service is created when the port
- * is known, before the first request is read.
+ * Needs 127.0.0.1 or ::1. Port 0 selects a free port, so `makeService` is called once the port is known, before the
+ * first request is read.
  */
 export async function serveHttp(
   makeService: (port: number, host: LoopbackHost) => Service,
@@ -61,7 +61,7 @@ function isPortTaken(binding: Outcome<BoundServers, ListenFailure>): boolean {
   return !binding.ok && binding.refusal.reason === "in_use";
 }
 
-/** An optional address may fail, unless its port is in use. */
+/** An optional address may be missing, but its port must not be in use. */
 async function bindAddresses(
   { port: wantedPort, addresses = [] }: ServerOptions,
   limits: ServerLimits,
@@ -103,11 +103,11 @@ function createHttpServer({ silenceMs, largerHeads }: ServerLimits): Server {
     requestTimeout: SERVER_LIMITS.requestTimeoutMs,
     keepAliveTimeout: SERVER_LIMITS.keepAliveTimeoutMs,
     connectionsCheckingInterval: SERVER_LIMITS.checkIntervalMs,
-    // A missing Host is refused by the guard, in our envelope.
+    // The service refuses a missing Host itself, in its own error format.
     requireHostHeader: false,
     noDelay: true,
   });
-  // No limit: above a limit, Node would silently drop headers.
+  // 0 means no limit; above a limit, Node silently drops headers.
   server.maxHeadersCount = 0;
   server.timeout = silenceMs;
   return server;
@@ -120,10 +120,10 @@ type AttachOptions = {
   readonly isExposed: boolean;
 } & Pick<World, "after">;
 
-/** Node reports requests by several events. Also answers unreadable requests. */
 function attach(server: Server, { service, idleConnections, after, limits, isExposed }: AttachOptions): void {
   const queues = new WeakMap<Socket, RequestQueue>();
-  // A complete request is answered before anything after it on its connection, because its work may be done already.
+  // A complete request is answered before a later one on its connection is refused, because its work may be done
+  // already.
   const awaitPending = (socket: Socket): Promise<unknown> => {
     const requests = [...(queues.get(socket)?.pendingRequests ?? [])];
     const completeRequests = requests.filter(({ incoming }) => incoming.complete);
@@ -162,7 +162,8 @@ function attach(server: Server, { service, idleConnections, after, limits, isExp
     const isServed = [...(queues.get(socket)?.pendingRequests ?? [])].some((entry) => entry.isServed);
     if (!isServed) socket.destroy();
   });
-  // The guard also sees Expect and CONNECT, so that a client who is refused learns nothing from them.
+  // The service answers `Expect` and CONNECT too, so that its guard checks the Host before a client learns that they
+  // are not supported.
   server.on("checkExpectation", (incoming: IncomingMessage) => {
     idleConnections.markReading(incoming.socket);
     void service

@@ -2,9 +2,8 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /**
- * A reader that accepts nothing for `silenceMs` milliseconds loses the connection; a stream that has nothing
- * to send may be silent. If the answer is already complete, as for HEAD, the stream is not read. Throws the
- * errors of the stream.
+ * Closes the connection if the reader accepts nothing for `silenceMs`; a silent stream is allowed. Does not read the
+ * stream of a complete answer (HEAD). Throws the stream's errors.
  */
 export async function sendStream(
   body: AsyncIterable<Uint8Array>,
@@ -27,7 +26,7 @@ export async function sendStream(
       if (!response.write(next.value)) await Promise.race([awaitDrain(response), closeEvent]);
     }
   } finally {
-    // Not awaited, because `return` waits for the pending `next`. Without a reader, its errors do not matter.
+    // Not awaited: `return` waits for a pending `next`. Errors after the end of the answer are ignored.
     Promise.resolve(chunks.return?.()).catch(() => undefined);
   }
 }

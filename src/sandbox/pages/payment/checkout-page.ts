@@ -114,7 +114,7 @@ function scanStep(context: PageContext, attempt: number): Html {
     >`;
 }
 
-/** A QR code is dark on light in every theme, with the quiet zone that scanners need. */
+/** Dark on light in every theme, and with a quiet zone (`border`), because scanners need both. */
 function qrCode(address: string): Html {
   return trustMarkup(renderSVG(address, { ecc: "M", border: 4, whiteColor: "#fff", blackColor: "#000" }));
 }

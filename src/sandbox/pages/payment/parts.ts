@@ -27,8 +27,8 @@ export function walletPath(checkout: Pick<Checkout, "id">, attempt: number): str
 }
 
 /**
- * Only the status is announced. The offline warning is a new element in each answer, which restarts its CSS
- * animation, so the warning is visible only when answers stop.
+ * Each answer contains a new offline warning, which restarts its CSS animation, so the warning becomes visible only
+ * when answers stop.
  */
 export function livePage(
   context: PageContext,
@@ -57,7 +57,7 @@ export function livePage(
   return payerLayout({ title: html`${page.title} · ${price}`, main });
 }
 
-/** A line may break after a separator, but never between digits of a group. */
+/** `<wbr>` lets a line break after a group of digits, but not inside one. */
 export function amountHtml({ view }: PageContext): Html {
   const { amountMinor, currency } = view.checkout;
   return (language) => {
@@ -66,7 +66,7 @@ export function amountHtml({ view }: PageContext): Html {
   };
 }
 
-/** The time is in UTC, because the shop and the customer may be in different places. */
+/** In UTC, because shop and customer may be in different places. */
 export function momentHtml(time: number): Html {
   const text = (language: Language): string =>
     new Intl.DateTimeFormat(tagOf(language), MOMENT_FORMAT).format(time);

@@ -47,7 +47,6 @@ const ROUTES: readonly AreaRoute<PagesContext>[] = [
   ...[BASE_STYLE, HTMX_SCRIPT, SEND_BACK_SCRIPT].map(assetRoute),
 ];
 
-/** Refusals are also pages. */
 export const PAGES_AREA: Area<PagesContext> = {
   routes: ROUTES,
   find: createRouter(ROUTES, {
@@ -138,7 +137,7 @@ async function readPageContext(context: PagesContext, call: AreaRequest): Promis
   });
 }
 
-/** A GET would prove nothing, because any page can send one. */
+/** A POST with the page's token, because any site can cause a GET. */
 function noteView(context: PagesContext, call: AreaRequest): Outcome<Answer> {
   const fields = readOwnForm(context, call);
   if (!fields.ok) return fields;
@@ -154,7 +153,7 @@ function noteView(context: PagesContext, call: AreaRequest): Outcome<Answer> {
   return accept({ ...emptyResponse(call.requestId), isUnlogged: true });
 }
 
-/** A GET would prove nothing, because any site can send one. */
+/** Notes that the merchant relies on return origins. Only after a submitted form, because any site can cause a GET. */
 function noteReturn(context: PagesContext, { requestId }: AreaRequest, { storeId }: Checkout): void {
   const [offeredOrigin] = context.store.returnOrigins.list(storeId);
   if (offeredOrigin === undefined) return;
@@ -227,7 +226,7 @@ function usesPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): 
 }
 
 /**
- * Redirects to an address of this machine, so that a proxy that sends `localhost` as the host causes no loop
+ * Redirects `localhost` to the local origin instead of the public URL: a proxy that sends Host `localhost` would loop
  * (decision 1).
  */
 function leavePortalHost(context: PagesContext, { request, requestId }: AreaRequest): Answer | undefined {

@@ -1,4 +1,4 @@
-/* Reports that the page was opened, or left for the shop. The portal shows both; nothing else depends on them. */
+/* Reports that the customer opened the page or left it for the shop; only the portal shows these reports. */
 function reportView(kind) {
   const views = document.querySelector("page-views");
   if (views !== null)
@@ -8,7 +8,7 @@ function reportView(kind) {
     );
 }
 
-/* Whether the customer came from outside the payment pages. Our forms, a reload and the back button do not count. */
+/* The customer came from outside the payment pages; forms of these pages, a reload and the back button do not count. */
 const isArrival =
   performance.getEntriesByType("navigation")[0]?.type === "navigate" &&
   !document.referrer.startsWith(`${location.origin}/`);

@@ -27,7 +27,7 @@ export const PAYMENT_TEXTS = {
       "您将在微信中确认支付，确认之前不会扣款。",
     ],
   },
-  // Alipay+ is a network of wallets, of which the customer uses one.
+  // Alipay+ is a network of wallets, so the text does not name one app.
   scan: {
     alipay_plus: ["Scan with your Alipay+ wallet", "请使用支持 Alipay+ 的钱包扫码支付"],
     wechat_pay: ["Scan with WeChat Pay", "请使用微信扫码支付"],

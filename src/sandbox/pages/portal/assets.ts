@@ -22,7 +22,7 @@ const ALARM_ICON = createAsset("/portal/assets/icon-alarm.svg", "image/svg+xml",
 
 const STYLES = [style, checkoutStyle, readinessStyle, requestStyle, storeStyle, webhookStyle, liveStyle];
 
-/** Contains the brand's image, so that a saved page needs no other file. */
+/** Contains the brand image, so that a saved page needs no other file. */
 const STYLE = STYLES.join("\n").replace(
   '"icon.svg"',
   `"data:image/svg+xml,${encodeURIComponent(ICON.text)}"`,

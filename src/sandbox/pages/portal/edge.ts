@@ -10,10 +10,7 @@ import { FRAME_TEXTS } from "./texts.ts";
 import { copyableText } from "./parts.ts";
 import type { PortalContext } from "./view.ts";
 
-/**
- * If there is a portal, a request without the secret path gets a page that says nothing about the sandbox
- * (decision 99).
- */
+/** A request without the secret path gets a page that reveals nothing about the sandbox (decision 99). */
 export async function translatePortalPath(
   { portal, world }: Pick<PortalContext, "portal" | "world">,
   request: HttpRequest,
@@ -41,7 +38,7 @@ function closedPage(refusal: RefusalContext): Answer {
   return { ...answer, isUnlogged: true };
 }
 
-/** Matches only attributes of markup: quotation marks in a user's text are escaped. */
+/** Matches only attributes of markup: quotation marks in users' texts are escaped. */
 const MARKUP_ADDRESS = /(?<=\s(?:href|action|formaction|src|hx-[\w-]+)=")\/portal(?=[/?#"])/g;
 const HEADER_ADDRESSES = {
   Location: /^(https?:\/\/[^/]+)?\/portal(?=[/?#]|$)/,

@@ -32,7 +32,7 @@ export type ActionForm = {
 
 type FormView = Pick<PartView, "formToken" | "refusedForm" | "may">;
 
-/** No page shows the form of an action that is not permitted. */
+/** Empty if the viewer may not submit the form. */
 export function actionForm(
   view: FormView,
   { action, label, fields = {}, content = () => html``, style = "", isDisabled = false }: ActionForm,

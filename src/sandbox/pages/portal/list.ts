@@ -10,7 +10,7 @@ import { printableLiteral } from "../../../core/text.ts";
 
 export const PAGE_SIZE = 50;
 
-/** Filters are in the address, so that a filtered list can be shared. */
+/** Filters are part of the URL, so that a filtered list can be shared. */
 type Filter = {
   readonly label: Text;
   readonly options?: readonly (string | readonly [value: string, text: Text])[];
@@ -24,7 +24,7 @@ type ListQuery = Readonly<Partial<Record<string, string>>>;
 
 type ListPart<Item> = {
   readonly items: readonly Item[];
-  /** The position before which the next part begins; null at the end of the list. */
+  /** Cursor (`before`) of the next part; null at the end of the list. */
   readonly next: string | number | null;
   readonly extent?: Html;
   readonly nextSearch?: { readonly hint: Text; readonly label: Text } | undefined;
@@ -134,7 +134,7 @@ function updatesOf<Item>(
   if (positionOf === undefined) return undefined;
   const seenPosition = query.get(SEEN_PARAMETER);
   const [newestItem] = items;
-  // New rows are counted only for a poll, because the position of each row must be looked up.
+  // Counted only for polls, because each row costs a look-up of its position.
   const count =
     seenPosition === null ? 0 : items.filter((item) => positionOf(item) > Number(seenPosition)).length;
   const rowIds = rowId === undefined ? [] : items.map(rowId);

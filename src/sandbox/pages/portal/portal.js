@@ -1,7 +1,7 @@
-// The script of the portal's pages, which also work without it: sign-in by the link, times in the browser's zone, copy
-// buttons, the running clock of the store, and the keyboard shortcuts.
+// Adds to pages that also work without it: sign-in by link, times in the browser's zone, copy buttons, a running store
+// clock and keyboard shortcuts.
 
-// Runs first, so that the code leaves the address as soon as possible.
+// Runs first, to remove the sign-in code from the address as soon as possible.
 const code = new URLSearchParams(location.hash.slice(1)).get("t");
 const form = document.querySelector("#sign-in");
 if (code !== null && form !== null) {
@@ -17,7 +17,6 @@ const pad = (number, length = 2) => String(number).padStart(length, "0");
 const dayOf = (date) => `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
 const timeOf = (date) => `${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}`;
 
-/** Formats a time as its element needs it: in a list, on another day, or in the clock of the bar. */
 function localText({ dataset }, date) {
   if (dataset.clock === "time") return timeOf(date);
   const isOfToday = dataset.now === undefined || dayOf(new Date(dataset.now)) === dayOf(date);
@@ -26,7 +25,7 @@ function localText({ dataset }, date) {
   return `${timeOf(date)}.${pad(date.getMilliseconds(), 3)}`;
 }
 
-/** Shows all times in an element in the browser's zone; hovering shows the server's text. */
+/** The `title` keeps the time in UTC. */
 function showLocalTimes(within) {
   for (const time of within.querySelectorAll("time[datetime]:not([data-local])")) {
     time.textContent = localText(time, new Date(time.dateTime));
@@ -34,7 +33,7 @@ function showLocalTimes(within) {
   }
 }
 
-/** Inserts a day into a timeline before each line whose day, in the browser's zone, differs from the line before. */
+/** The server's days are in UTC; replaces them with days in the browser's time zone. */
 function insertDays() {
   for (const story of document.querySelectorAll(".story")) {
     for (const day of story.querySelectorAll(".day")) day.remove();
@@ -66,10 +65,8 @@ async function copy(text, button) {
   setTimeout(() => (button.textContent = words.copy), 1500);
 }
 
-/** Maximum length of a text in the label of its copy button. */
 const MAX_TEXT_LENGTH = 80;
 
-/** Adds a button after each text that can be copied. */
 function addCopyButtons(within) {
   for (const text of within.querySelectorAll("code.copy:not([data-ready])")) {
     text.dataset.ready = "";
@@ -89,7 +86,7 @@ function improve(within) {
 }
 improve(document);
 
-/** Shows a dot on the icon of the tab while the menu has an alarm. */
+/** Shows the alarm of the menu on the icon of the browser tab too. */
 function showAlarm() {
   const [icon, menu] = [document.querySelector("#icon"), document.querySelector("#menu")];
   if (icon === null || menu === null) return;
@@ -98,7 +95,7 @@ function showAlarm() {
   if (icon.getAttribute("href") !== address) icon.setAttribute("href", address);
 }
 
-// The clock of the store continues from the time that the page shows, unless it is frozen.
+// The store's clock minus the browser's clock, so that the page's clock can run between updates.
 let aheadMs = 0;
 function readClock() {
   const clock = document.querySelector("#clock time");
@@ -112,14 +109,13 @@ function tickClock() {
 readClock();
 setInterval(tickClock, 1000);
 
-// Applies this script to the part of the page that htmx has replaced.
 document.addEventListener("htmx:after:swap", () => {
   improve(document);
   readClock();
   showAlarm();
 });
 
-// A click outside an open drop-down, or Escape, closes it.
+// `<details>` does not close by itself on a click elsewhere or on Escape.
 document.addEventListener("click", ({ target }) => {
   for (const open of document.querySelectorAll("details.drop[open]"))
     if (!open.contains(target)) open.open = false;
@@ -132,27 +128,24 @@ document.addEventListener("keydown", ({ key }) => {
   }
 });
 
-// Moving the clock may take a while: the page says so immediately, and disables the buttons to prevent a second click.
+// Moving the clock can take long: says so at once, and prevents a second submit.
 document.addEventListener("submit", ({ target }) => {
   const formSelector = 'form.act[action$="/clock"]';
   if (!target.matches(formSelector)) return;
   document.querySelector("#moving").hidden = false;
-  // Runs after the event, because a disabled button submits nothing.
+  // After the event, because a disabled button is not submitted.
   setTimeout(() => {
     for (const button of document.querySelectorAll(`${formSelector} button`)) button.disabled = true;
   });
 });
 
-// ---- Keyboard shortcuts: ignored if they are switched off, and in a field ----
+// Keyboard shortcuts: only with `data-keys`, and not in input fields.
 
 const PAGES = { c: "checkouts", w: "webhooks", r: "requests", l: "launch" };
 const ACTS = { p: "/pay", r: "/replay" };
 let isAfterG = false;
 
-/**
- * Moves the focus to the link of the previous or next row. If that row has no link, the row gets the focus, so that
- * Enter does nothing.
- */
+/** Focuses the row's link; a row without one gets the focus itself, so that Enter opens nothing. */
 function moveTo(step) {
   const rows = [...document.querySelectorAll("main tbody tr")];
   const at = rows.indexOf(document.activeElement?.closest("tr"));
@@ -162,12 +155,12 @@ function moveTo(step) {
   (next.querySelector("a") ?? next).focus();
 }
 
-/** Clicks the button of an action on this page; if the action needs a confirmation, opens the confirmation instead. */
+/** If the action needs a confirmation, opens the confirmation instead of submitting. */
 function press(ending) {
-  // Excludes the buttons of actions on several objects.
+  // Excludes actions on a whole list, such as `…/events/replay`.
   const selector = `main form.act[action$="${ending}"]:not([action$="s${ending}"])`;
   const buttons = document.querySelectorAll(`${selector} button`);
-  // The primary button of the page, or else the last, which is the newest.
+  // Prefers the page's primary button, otherwise the last button, which belongs to the newest entry.
   const button = document.querySelector(`${selector} button.primary`) ?? [...buttons].at(-1);
   const confirmation = button?.closest("details:not([open])");
   if (confirmation) {

@@ -32,7 +32,7 @@ const UNGUARDED_ROUTES: readonly PortalRoute[] = [
 
 const ROUTES = UNGUARDED_ROUTES.map(guardRoute);
 
-/** These names are directly below `/portal`; they are never searched as ids. */
+/** Names directly below `/portal`, which must not be searched as ids. */
 const RESERVED_NAMES = new Set(ROUTES.flatMap(({ path }) => /^\/portal\/([\w-]+)$/.exec(path)?.[1] ?? []));
 
 const find = createRouter(ROUTES, {
@@ -88,7 +88,7 @@ function guardRoute(route: PortalRoute): PortalRoute {
   };
 }
 
-/** Checks rights, so that pages show no form or link that would be refused. */
+/** `may` lets pages omit forms and links that would be refused. */
 function viewerOf(portal: PortalContext["portal"], request: HttpRequest): Viewer {
   const session = sessionOf(portal, request, roleOfPath(splitTarget(request.target).path));
   const mayOpen: PermissionCheck = (method, address) => {
@@ -110,7 +110,9 @@ function permitRoute(
   return permission.ok ? permitStore(caller, params["store_id"]) : permission;
 }
 
-/** Accepts only the portal's own host names, also behind a proxy: the payment pages have others (decision 1). */
+/**
+ * Accepts only the portal's host names, also in forwarded headers, because payment pages have other hosts (decision 1).
+ */
 function requirePortalHost({ origin, port }: PortalContext["portal"], request: HttpRequest): Outcome<void> {
   const [host = ""] = headerLines(request, "host");
   if (/^(127\.0\.0\.1|\[::1\])(:|$)/.test(host)) return refuseFact("portal_elsewhere", { origin });

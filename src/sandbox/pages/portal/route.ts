@@ -37,9 +37,9 @@ import {
 
 export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
   readonly minRole: MinRole | null;
-  /** Whether a request waits while its store is being erased (decision 91). An action waits if its operation does. */
+  /** Whether the request waits while its store is being erased (decision 91). */
   readonly entersStore: boolean;
-  /** Only our own pages may request this route, such as a script. Default: links on other sites may lead here. */
+  /** Only the portal's own pages may request this route. Default: other sites may link to it. */
   readonly isOwnPagesOnly?: true;
 };
 
@@ -47,7 +47,6 @@ type PageRenderer = (context: PortalContext, view: View) => Promise<Outcome<Page
 
 type RouteRow = Pick<PortalRoute, "path" | "minRole"> & Partial<Pick<PortalRoute, "methods" | "entersStore">>;
 
-/** The least role decides which session the route needs. Default method: GET. */
 export function portalRoute(row: RouteRow, answer: PortalRoute["answer"]): PortalRoute {
   const session = row.minRole === "administrator" ? "administrator" : "merchant";
   const role = row.minRole === null ? "anyone" : `portal ${session}`;
@@ -72,7 +71,7 @@ export async function answerWithPage(
   const pollAnswer = answerToPoll(changes, view);
   if (pollAnswer !== undefined) return accept(pollAnswer);
   const { storeId, oneTimeValue } = view;
-  // Called before the page is read, so that later writes update the page.
+  // Before the page is read, so that writes during the read also cause an update.
   const tagOf = storeId === "" ? undefined : changes.beginPage(view);
   const content = await show(context, view);
   if (!content.ok) return content;
@@ -92,7 +91,7 @@ function answerToPoll(changes: ReturnType<typeof changesOf>, view: View): Answer
   const changeKind = tag === undefined ? "something" : changes.changesSince(view, tag);
   const noChange = { ...emptyResponse(call.requestId), isUnlogged: true } as const;
   if (changeKind === "nothing") return { ...noChange, status: 304 };
-  // An open list does not update its rows, so a list whose rows were deleted is loaded again.
+  // Polls of a list do not remove rows, so a list whose store was erased is loaded again.
   const shouldReload = changeKind === "erasure" && query.has(SEEN_PARAMETER);
   return shouldReload ? { ...noChange, headers: { ...noChange.headers, "HX-Refresh": "true" } } : undefined;
 }
@@ -120,17 +119,17 @@ function emptyInput(operation: OperationName): unknown {
 }
 
 type Action<Name extends OperationName> = {
-  /** An operation of the control API, whose role and refusals also apply to the action. */
+  /** The action has the role and the refusals of this operation of the control API. */
   readonly operation: Name;
   readonly read?: (fields: Fields) => unknown;
   readonly parse?: (
     fields: Fields,
     scope: { readonly context: PortalContext; readonly view: View },
   ) => Outcome<unknown>;
-  /** A path of the portal. Default: the page of the form. */
+  /** The path to which the browser is redirected. Default: the page of the form. */
   readonly nextAddress?: (view: View, answer: AnswerOf<Name>, context: PortalContext) => string;
   readonly waitingAddress?: (view: View, context: PortalContext) => string;
-  /** The next page shows the text once, as `view.oneTimeValue`. Default: none. */
+  /** Text that the next page shows once, as `view.oneTimeValue`. */
   readonly oneTimeValueOf?: (answer: AnswerOf<Name>) => string;
   readonly notice?: (answer: AnswerOf<Name>, scope: ActionContext) => Notice | Promise<Notice>;
 } & FormPage;
@@ -145,7 +144,7 @@ export type StoreAndId = Pick<View, "storeId" | "id">;
 
 type FormPage = {
   readonly addressOf?: (view: StoreAndId) => string;
-  /** Shows the form again if it is refused. Default: a page with only the refusal. */
+  /** The page that shows the form again after a refusal. Default: a page with only the refusal. */
   readonly page?: PageRenderer;
   readonly storeOf?: (fields: Fields) => string | undefined;
   readonly field?: string;
@@ -192,8 +191,8 @@ export function actionRoute<Name extends OperationName>(path: string, action: Ac
 }
 
 /**
- * The work may last longer than the browser waits. It enters the store separately, so that an erasure waits
- * for the work too (decision 91).
+ * Returns true if the work lasts longer than the browser should wait. The work enters the store itself, so that an
+ * erasure waits for the work too (decision 91).
  */
 async function shouldContinue(
   { storeGate, world, report }: PortalContext,
@@ -249,7 +248,7 @@ async function answerRefusedForm(
     return { ok: false, refusal };
   const { call } = view;
   const storeId = storeOf?.(fields) ?? view.storeId;
-  // The form's page may be of another store.
+  // The form's page can be of another store than the path.
   const permission = permitStore(callerOfSession(call.caller), storeId);
   if (!permission.ok) return permission;
   const path = addressOf({ storeId, id: view.id });
@@ -267,7 +266,7 @@ async function answerRefusedForm(
   };
   const show = (): Promise<Outcome<Answer>> => showRefusedForm(context, formView, page, refusal);
   if (storeId === view.storeId) return show();
-  // The request did not enter this store, because its action is not about one store (decision 91).
+  // The request entered only the store of its path, so this store is entered here (decision 91).
   const readStoreId = (): string => storeId;
   await context.storeGate.enter(readStoreId);
   try {
@@ -277,7 +276,7 @@ async function answerRefusedForm(
   }
 }
 
-/** If the page no longer has the form, it shows the reason at its top. */
+/** If the page no longer contains the form, shows the reason at the top of the page instead. */
 async function showRefusedForm(
   context: PortalContext,
   view: View,
@@ -290,7 +289,7 @@ async function showRefusedForm(
   const { title, main } = content.value;
   const { status } = ERRORS[refusal.code];
   const hasForm = String(main(view.language)).includes(REFUSED_MARK);
-  // Only a conflict removes a form from its page; a form that is missing after another refusal is on no page.
+  // A page loses a form only by a conflict; otherwise the form was not sent from this page.
   if (!hasForm && status !== CONFLICT) return { ok: false, refusal };
   const notice: Notice = { words: wordsOf(refusal), tone: "bad" };
   const markup = framePage(context, hasForm ? view : { ...view, notice }, { title, main });
@@ -310,7 +309,7 @@ function fieldOf(
   return name !== "" && (fields.has(name) || wireName in names) ? name : fallback;
 }
 
-/** A double click has no second effect. A program's form always runs. */
+/** Runs a form once, even after a double click. Forms without a page number, such as a program's, always run. */
 function runOnce(
   { portal }: PortalContext,
   { caller, path }: AreaRequest<Viewer>,

@@ -86,7 +86,6 @@ const STORE_ROUTES: readonly PortalRoute[] = [
     const view = viewOf(context, call);
     const { storeId } = view;
     if (context.store.stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
-    // The page that connects the store is shown until all first steps are done.
     const connectPath = storePath(view, "/connect");
     const isFirst = view.may("GET", connectPath) && !hasFinishedFirstSteps(context, storeId);
     return accept(redirectTo(call, isFirst ? connectPath : storePath(view, "/overview")));
@@ -204,7 +203,7 @@ const STORE_ROUTES: readonly PortalRoute[] = [
     notice: snapshotNotice,
     ...ON_STORES_PAGE,
   }),
-  // The path names no store, so a restore does not wait for its own request.
+  // No store in the path: a restore waits for the requests of its stores, and would wait for itself.
   actionRoute("/portal/snapshots/restore", {
     operation: "restoreSnapshot",
     read: (fields) => ({ name: fields.get("name"), ...(fields.has("trust") && { trust: true }) }),

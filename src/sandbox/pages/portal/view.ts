@@ -31,9 +31,9 @@ export type View = {
   readonly oneTimeValue: string | undefined;
   readonly notice?: Notice | undefined;
   readonly refusedForm?: RefusedForm | undefined;
-  /** The page is saved as a file: without forms, and without links to other pages. */
+  /** The page becomes a file: no forms, and no links to other pages. */
   readonly isSaved?: true;
-  /** The open page asks with the tag whether it has changed; undefined for a page that does not update. */
+  /** ETag with which the open page polls for changes; undefined if the page does not update. */
   readonly tag?: string | undefined;
 };
 
@@ -58,7 +58,7 @@ export type PageContent = {
   readonly title: Text;
   readonly main: Html;
   readonly liveTopic?: LiveTopic;
-  /** The number of new rows is shown, and the rows do not move. */
+  /** Set for a list that shows the number of new rows instead of inserting them. */
   readonly listUpdates?: ListUpdates | undefined;
 };
 
@@ -85,7 +85,7 @@ export function viewOf({ portal }: Pick<PortalContext, "portal">, call: AreaRequ
     formToken: caller === undefined ? "" : `${caller.formToken}${PAGE_SEPARATOR}${portal.numberPage()}`,
     may: caller?.may ?? (() => true),
     oneTimeValue: takeValue("shown"),
-    // Our own code wrote this JSON.
+    // This program wrote the JSON, so it is not validated.
     notice: notice === undefined ? undefined : (JSON.parse(notice) as Notice),
   };
 }

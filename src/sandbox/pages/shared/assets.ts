@@ -1,4 +1,3 @@
-// The address of each file contains the hash of its text.
 import htmx from "htmx.org/dist/htmx.min.js?raw";
 import { accept } from "../../../core/outcome.ts";
 import { createAsset, type Asset } from "../../../web/asset.ts";

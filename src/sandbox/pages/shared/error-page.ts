@@ -11,7 +11,7 @@ import { SHARED_TEXTS } from "./texts.ts";
 
 export type RefusalContext = { readonly request: HttpRequest; readonly requestId: string };
 
-/** A screen reader announces this page if it replaces a self-updating page. */
+/** Contains the status line, so that screen readers announce the page when it replaces a live page. */
 export function refusalPage(refusalContext: RefusalContext, refusal: Refusal, returnPath?: string): Answer {
   return refusalAnswer(refusalContext, refusal, errorPage(refusal, returnPath));
 }
@@ -26,7 +26,6 @@ export function refusalAnswer(
   return { ...pageResponse({ markup, language, status, allow, retryAfterSeconds }, requestId), note: code };
 }
 
-/** The reason is in English if the refusal has no Chinese words. */
 function errorPage(refusal: Refusal, returnPath: string | undefined): Html {
   const titles: Readonly<Record<number, Words>> = SHARED_TEXTS.errorTitle;
   const title = titles[ERRORS[refusal.code].status] ?? SHARED_TEXTS.errorTitle[400];

@@ -6,8 +6,8 @@ import { HTMX_SCRIPT, SEND_BACK_SCRIPT, BASE_STYLE } from "./assets.ts";
 import { SHARED_TEXTS } from "./texts.ts";
 
 /**
- * htmx adds no stylesheet, which the content security policy would refuse. Answers with 5xx and 403 leave the
- * page unchanged; a 404, from a sandbox that does not know the checkout, replaces it.
+ * No indicator CSS, which the content security policy would block. Answers with 403 and 5xx keep the page; a 404
+ * replaces it, because the sandbox no longer knows the checkout.
  */
 const HTMX_CONFIG = JSON.stringify({
   includeIndicatorCSS: false,

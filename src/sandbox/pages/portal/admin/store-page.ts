@@ -88,7 +88,7 @@ const REVOKING_ACTIONS: ReadonlySet<AdministratorAction> = new Set([
   "close_gate",
 ]);
 
-/** The action can be revoked, so it needs no confirmation. */
+/** For actions that can be revoked, which need no confirmation. */
 function formWithoutQuestion(view: View, { action, subject = "" }: ActionQuestion): Html {
   const label = ADMIN_TEXTS.acts[action];
   return actionForm(view, { action: actionsPath(view), label, fields: { action, subject } });
@@ -147,7 +147,6 @@ function capabilitySection(view: View, { capabilities }: Summary): Html {
 }
 
 function priceSection(view: View, { prices }: Summary): Html {
-  // Merchants add prices: the button leads to the merchant's page, which may require the merchant's sign-in.
   const sortedPrices = prices.toSorted((left, right) => Number(left.approved) - Number(right.approved));
   const noRows = noItems(
     ADMIN_TEXTS.noPrices,

@@ -19,7 +19,7 @@ import { CHECKOUTS_TEXTS } from "./texts.ts";
 
 const MAX_SEARCH_LENGTH = 512;
 
-/** Leads to the page of the only object that the text names or, if there are several, to a list. */
+/** Redirects to the page of the only object that the text names; lists the results if there are several. */
 export async function findInStore(
   context: PortalContext,
   call: AreaRequest<Viewer>,
@@ -33,7 +33,7 @@ export async function findInStore(
     return accept(redirectTo(call, exactPath));
   const hits = await searchStore(context, storeId, text);
   const [onlyPath, ...otherPaths] = pathsOfHits({ storeId }, hits);
-  // There may be further results beyond the end of the search.
+  // With `nextBefore`, the search may have missed further results.
   if (onlyPath !== undefined && otherPaths.length === 0 && hits.nextBefore === null)
     return accept(redirectTo(call, onlyPath));
   return answerWithPage(context, call, async (_context, view) => accept(searchResultsPage(view, text, hits)));

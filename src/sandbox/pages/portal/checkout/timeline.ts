@@ -210,7 +210,10 @@ function emphasizeLine({ text, parts = [text], what }: StoryEntry): Html {
   >`;
 }
 
-/** A payer's lines have no id. Replays have the first answer's request_id, so their addresses also have a position. */
+/**
+ * Lines of the payer have no id. Replays share the request_id of the first answer, so their anchors also contain a
+ * position.
+ */
 function anchorOf(
   { what, id, at, name = "" }: StoryEntry,
   { firstPositions }: StoryIndex,

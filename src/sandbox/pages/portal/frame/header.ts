@@ -200,7 +200,7 @@ function signOutEverywhere(view: View): Html {
 
 function hiddenFields({ call, query, formToken }: View): Html {
   const keptQuery = new URLSearchParams(query);
-  // A value or notice that is shown once is not shown again after the redirect.
+  // The page after the redirect must not show a one-time value or notice again.
   keptQuery.delete("shown");
   keptQuery.delete("said");
   const backPath = keptQuery.size === 0 ? call.path : `${call.path}?${keptQuery.toString()}`;

@@ -1,7 +1,7 @@
 import { LIVE_TOPICS, type LiveTopic, type PortalContext, type View } from "../view.ts";
 
 type StoreChanges = {
-  /** Counts of different epochs cannot be compared. */
+  /** Changes after an erasure: counts of different epochs cannot be compared. */
   epoch: number;
   count: number;
   readonly lastCounts: Map<string, number>;
@@ -16,7 +16,7 @@ type LiveChanges = {
 type PageId = Pick<View, "storeId" | "id">;
 type ChangesContext = Pick<PortalContext, "writeSignals" | "requests" | "store" | "world">;
 
-/** The oldest stores are dropped; their pages are then read again. */
+/** Least recently used stores are dropped; their open pages are then loaded again. */
 const MAX_STORES = 100;
 const MAX_KEYS = 1000;
 const BUSY_CHANGE_COUNT = 100;

@@ -1,9 +1,9 @@
-// Shows whether the page is live, and announces changes. The element that asks each second: `pollAttributes` in parts.ts.
+// Shows whether the page is live, and announces changes. `pollAttributes` in parts.ts makes htmx poll each second.
 const live = document.querySelector("#live");
 if (live !== null) {
   const changes = document.querySelector("#changes");
 
-  // A screen reader is told, at most every ten seconds, which parts have changed since the last announcement.
+  // At most every 10 seconds, screen readers announce the parts that changed since the last announcement.
   const INTERVAL_MS = 10_000;
   const partsOf = () =>
     new Map(
@@ -34,7 +34,7 @@ if (live !== null) {
     live.classList.toggle("lost", state !== "live");
     for (const text of document.querySelectorAll("[data-when]")) text.hidden = text.dataset.when !== state;
   };
-  // Number of unanswered requests after which a bar over the page says that there is no answer.
+  // After this many unanswered polls, a bar over the page says that the sandbox does not answer.
   const MAX_MISSED = 3;
   let missedCount = 0;
   const countMiss = () => {
@@ -44,7 +44,7 @@ if (live !== null) {
   const END_STATES = { 401: "signed_out", 404: "gone" };
   let isOver = false;
 
-  // A submitted form leads to another page, so the page that it leaves stops asking.
+  // A submitted form leads to another page, so this page stops polling.
   let isLeft = false;
   document.addEventListener("submit", ({ target }) => (isLeft = target.getAttribute("method") !== "dialog"));
   window.addEventListener("pageshow", () => (isLeft = false));

@@ -64,7 +64,7 @@ export function liveMark(listUpdates: ListUpdates | undefined, view: View): Html
     ${listUpdates === undefined ? "" : newRows(view, listUpdates)}`;
 }
 
-/** A poll adds, removes or moves no row. */
+/** Polls update rows in place and only count new ones, so that the list does not move while someone reads it. */
 function newRows(view: View, { newestPosition, count, rowIds }: ListUpdates): Html {
   const countText = count < MAX_COUNTED_ROWS ? String(count) : `${MAX_COUNTED_ROWS}+`;
   const pollQuery = new URLSearchParams(view.query);

@@ -11,7 +11,7 @@ import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
 
-/** Unlike the operation, the page does not write pending uses first. */
+/** Unlike the operation `assumptions`, does not wait for pending uses to be written, so the newest may be missing. */
 export async function assumptionsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
   const uses = new Map(
@@ -51,7 +51,7 @@ function differencesCell(dialect: Dialect, decision: number): TableRow[number] {
   ];
 }
 
-/** The age is by this machine's clock, which dated the calibration. */
+/** `now` is real time, because the calibration is dated by the machine's clock. */
 function calibrationCell(record: Calibration, decision: number, now: number): TableRow[number] {
   const verdict = verdictOn(record, decision);
   const badge = html`<span class="badge ${TONES[verdict]}">${LAUNCH_TEXTS.verdicts[verdict]}</span>`;

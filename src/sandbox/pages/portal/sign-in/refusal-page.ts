@@ -61,7 +61,8 @@ function signInRefusal(
   const role = roleOfPath(path);
   const nextAddress = request.method === "POST" ? (readNextAddress(portal, request) ?? null) : request.target;
   const content = isSignIn ? signInPage(role, nextAddress, refusal) : refusalContent(refusal, html``);
-  // A browser that followed a link on another site did not send the cookie, but sends it when the page reloads itself.
+  // After a link on another site, the browser sends no SameSite=Strict cookie, but sends it when the page reloads
+  // itself.
   const isCrossSite = headerLines(request, "sec-fetch-site").join() === "cross-site";
   const shouldReload = refusal.code === "credential_missing" && isNavigation(request) && isCrossSite;
   return refusalAnswer(refusalContext, refusal, signedOutPage(role, content, { shouldReload }));

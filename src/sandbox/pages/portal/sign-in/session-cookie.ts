@@ -2,7 +2,7 @@ import { headerLines } from "../../../../web/http.ts";
 import type { HttpRequest } from "../../../../world.ts";
 import type { PortalAccess, PortalRole, PortalSession } from "../../../runtime/portal-access.ts";
 
-/** The administrator's pages have a sign-in of their own, with a cookie that no merchant page receives. */
+/** Administrators sign in separately, with a cookie that merchants' pages do not receive. */
 const ADMIN_HOME = "/portal/admin";
 
 export function roleOfPath(path: string): PortalRole {
@@ -24,7 +24,7 @@ export function sessionOf(
     const [key = "", value = ""] = pair.trim().split("=");
     return key === name ? [value] : [];
   });
-  // Of two cookies with this name, another server on this host has set one.
+  // Another server on this host may have set a second cookie with this name.
   return values.map((value) => portal.find(role, value)).find((session) => session !== undefined);
 }
 
@@ -36,12 +36,12 @@ export function sessionEndCookie(portal: PortalAccess, role: PortalRole): string
   return `${cookieName(portal, role)}=; ${attributes(portal, role)}; Max-Age=0`;
 }
 
-/** Contains the port, because browsers send a cookie to all ports of a host. */
+/** Contains the port, because browsers send cookies to all ports of a host. */
 function cookieName({ port }: PortalAccess, role: PortalRole): string {
   return `checkout_portal_${role === "administrator" ? "admin_" : ""}${port}`;
 }
 
-/** Without a Domain attribute, browsers send the cookie only to this host. */
+/** No Domain attribute, so that browsers send the cookie only to this host. */
 function attributes({ origin }: PortalAccess, role: PortalRole): string {
   const secureAttribute = origin.startsWith("https:") ? "; Secure" : "";
   return `Path=${homeOf(role)}; HttpOnly; SameSite=Strict${secureAttribute}`;

@@ -89,7 +89,7 @@ function signInRoute(role: PortalRole): PortalRoute {
       const fields = parseForm(call.request);
       if (!fields.ok) return fields;
       const currentSession = sessionOf(portal, call.request, role);
-      // A code may be pasted as the whole link.
+      // Users may paste the whole link instead of the code.
       const pastedCode = (fields.value.get("code") ?? "").trim().replace(/^.*#t=/, "");
       const session =
         role === "merchant"
@@ -148,7 +148,7 @@ function ownFormRoute(
 
 const PLACEHOLDER_ORIGIN = "http://portal.invalid";
 
-/** Undefined for other texts, to which no user must be redirected. */
+/** Undefined for anything but a portal path, so that no form can redirect the user to another site. */
 export function parsePortalPath(
   { path }: Pick<PortalAccess, "path">,
   text: string | null | undefined,

@@ -24,7 +24,6 @@ export function connectPage(
   return { title, main, liveTopic: "store" };
 }
 
-/** A new key or a revealed secret is shown once: after a reload it is gone. */
 export function revealedSecret({ oneTimeValue: secret }: View): Html {
   if (secret === undefined) return html``;
   const isKey = secret.startsWith("svc_");

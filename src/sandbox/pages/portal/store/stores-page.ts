@@ -35,7 +35,7 @@ import { STORES_TEXTS as TEXTS } from "./texts.ts";
 type Snapshot = AnswerOf<"listSnapshots">["snapshots"][number];
 
 const MAX_NEWEST = 100;
-/** Larger snapshots are described only after a click: describing a snapshot reads its whole file. */
+/** Describing a snapshot reads its whole file; above this total size, the page does so only after a click. */
 const MAX_READ_BYTES = 4 * 1024 * 1024;
 export const PAGE_FIELD = "page_of";
 
@@ -95,7 +95,7 @@ function deleteForm(view: View, store: StoreEntry): Html {
   return formWithName(view, name, texts, { action: storePath(store, "/delete") });
 }
 
-/** The user types the store's name, as it is displayed. */
+/** For destructive actions: the user confirms by typing the store's name. */
 function formWithName(
   view: View,
   name: string,
@@ -150,7 +150,7 @@ function storeFields(stores: readonly StoreEntry[], typedForm: TypedForm): Html 
 }
 
 async function snapshotSection(context: PortalContext, view: View): Promise<Outcome<Html>> {
-  // Only the content of a snapshot shows which stores it contains.
+  // A limited caller sees only snapshots of its own store, which only their content shows.
   const isLimited = view.call.caller?.limit !== undefined;
   const isDetailed = isLimited || view.query.get("snapshots") === "details" || areSnapshotsSmall(context);
   const list = isDetailed

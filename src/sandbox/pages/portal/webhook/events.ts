@@ -36,7 +36,7 @@ const SAMPLE_TERMS = purchaseTerms(
   undefined,
 );
 
-/** Usual values, each with the sequence number of the status's event. */
+/** For sample events: the usual previous status, and the usual sequence number of the event. */
 const PREVIOUS_STATUSES: Readonly<Record<Status, readonly [previous: Status | null, sequence: number]>> = {
   created: [null, 1],
   pending: ["created", 2],

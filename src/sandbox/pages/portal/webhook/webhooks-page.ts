@@ -52,7 +52,7 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
     caption: WEBHOOK_TEXTS.deliveries,
     style: "deliveries",
     filters: {
-      // A removed endpoint is no option, but its id in the address still selects its deliveries.
+      // A removed endpoint is not offered, but its id in the URL still selects its deliveries.
       endpoint: { label: COMMON_TEXTS.endpoint, options: knownEndpoints },
       state: { label: COMMON_TEXTS.state, options: Object.entries(WEBHOOK_TEXTS.states) },
       type: { label: COMMON_TEXTS.eventType, options: EVENT_TYPES },
