@@ -61,7 +61,9 @@ export function releasedHere(platform: NodeJS.Platform): readonly ReleasedPlatfo
   return PLATFORMS.filter(({ name }) => name.startsWith("darwin-") === (platform === "darwin"));
 }
 
-/** The release in which executables are tested and packaged, and the packages of the libraries that they load. */
+/**
+ * The Debian release in which executables are tested and packaged, and the packages of the libraries that they load.
+ */
 export const DEBIAN = {
   suite: "bookworm",
   libraries: ["libatomic1", "libc6", "libgcc-s1", "libstdc++6"],

@@ -19,7 +19,7 @@ let lastFailure:
   | { readonly key: string; readonly failure: StorageUnavailable; readonly isRead: boolean }
   | undefined;
 
-/** Caches only facts about objects, so any number of instances can run. */
+/** Keeps only facts about objects in memory, so any number of instances can run. */
 export class HostedService extends WorkerEntrypoint<HostedEnv> {
   async fetch(request: Request): Promise<Response> {
     const { env } = this;

@@ -7,7 +7,7 @@ import { decisionsOfRefusal, type DecisionNumbers } from "../core/readiness/reli
 import { refusalResponse } from "../web/answer.ts";
 import type { HttpResponse } from "../world.ts";
 
-/** `isUnlogged`: omitted from the access log, like portal pages and polls. */
+/** `isUnlogged`: the access log omits the answer, as for portal pages and polls. */
 export type Answer = HttpResponse & {
   readonly note?: string;
   readonly isUnlogged?: true;
@@ -38,7 +38,7 @@ export function answerRefusal(
   return { ...refusalResponse(requestId, refusal, dialect), note: refusal.code, logFields };
 }
 
-/** Contains no paths. Sets `Retry-After` only if another process holds a lock. */
+/** The message names no path. `Retry-After` is set only if another process holds a lock. */
 export function storageRefusal({ failure }: StorageUnavailable): Refusal {
   const message = `the database cannot be used right now: ${failure.sentence}; try again with the same key`;
   const hint = failure.code === "file_locked" ? { retryAfterSeconds: 1 } : {};

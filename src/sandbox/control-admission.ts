@@ -14,7 +14,10 @@ type ControlTokens = {
   };
 };
 
-/** Refuses requests of browsers and requests without a valid token. Tokens are compared in constant time. */
+/**
+ * Refuses requests of browsers and requests without a valid token. Control and admin token are compared in constant
+ * time.
+ */
 export function admitToControl(
   { controlToken, adminToken, tokens }: ControlTokens,
   request: HttpRequest,

@@ -270,7 +270,7 @@ export function hostsOf(
     merchant,
     browser: everywhere(portalHosts),
     control: byReach({ flag: "--allow-control-host", hosts: allowControlHosts }),
-    // Without a portal, its path answers 404 under all names of the merchant area.
+    // Without a portal, `/portal` answers 404 under all names of the merchant area.
     portal: hasPortal ? byReach({ flag: "--portal-url", hosts: portalHosts }) : merchant,
   };
 }

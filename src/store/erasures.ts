@@ -1,8 +1,8 @@
 import type { Connection } from "./connection/connection.ts";
 
 /**
- * A row of `resets` lets one transaction delete rows of a store; its deferred reference makes a commit with it fail. A
- * row of `erasures` marks a store whose deletion spans transactions.
+ * A row of `resets` lets one transaction delete rows of a store; its deferred reference makes a commit with the row
+ * fail. A row of `erasures` marks a store whose deletion spans transactions.
  */
 export const ERASURES_DDL = `
 CREATE TABLE committed_resets (store_id TEXT PRIMARY KEY CHECK (false)) STRICT;

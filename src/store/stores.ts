@@ -112,7 +112,7 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
     /** The dialect of a store (default: the first), or undefined if it has none. */
     dialect: (storeId = FIRST_STORE): Dialect | undefined => dialects(storeId) ?? undefined,
 
-    /** Call after a restore, which changes rows without this table. */
+    /** Call after a restore, which bypasses this table. */
     forget,
 
     setActive: (id: string, isActive: boolean): void => {

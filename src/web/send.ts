@@ -252,7 +252,7 @@ function createPinnedLookup(addresses: readonly string[]): LookupFunction {
   };
 }
 
-/** Returns a function that fails the answer when the connection fails. */
+/** Call the returned function when the connection fails. */
 function collectAnswer(
   response: IncomingMessage,
   { maxResponseBytes, oversize, onPart }: Pick<OutboundRequest, "maxResponseBytes" | "oversize" | "onPart">,

@@ -56,7 +56,7 @@ export function makeStateFolder(
   }
   files.removeUnfinishedFiles(folder);
   files.createNew(join(folder, IGNORE_FILE), IGNORE_ALL);
-  // Checked again after `makePrivate`, because some file systems do not store modes.
+  // Checked again after the modes were set, because some file systems do not store modes.
   return mapValue(trust.value === "used" ? trust : checkFolderTrust(world, folder, options), () => undefined);
 }
 

@@ -33,7 +33,7 @@ export const MAX_DUE_ITEMS = 100;
 
 export type PayerAction =
   | { readonly kind: "start" }
-  /** `attempt`: the attempt whose wallet page the payer cancelled; null on the checkout page. */
+  /** `attempt`: the attempt whose wallet page the payer cancelled; null if the payer cancelled on the checkout page. */
   | { readonly kind: "cancel"; readonly attempt: number | null }
   | { readonly kind: "finish"; readonly attempt: number; readonly result: AttemptResult }
   /** Pays after the expiry: a checkout that has not ended expires first (decision 10). */

@@ -6,7 +6,7 @@ export function createWorkers(options: {
   const runningWork = new Map<string, Promise<void>>();
   const rerunKeys = new Set<string>();
 
-  /** If the work of the key is already running, the work runs once more afterwards. */
+  /** If the work is already running, it may have missed the newest change, so it runs again afterwards. */
   const wake = (key: string): void => {
     if (runningWork.has(key)) rerunKeys.add(key);
     else runningWork.set(key, run(key));

@@ -126,7 +126,7 @@ function dropResults({ results, ordinals }: EndpointQueue, count: number): void 
     if (ordinals.get(attempt.delivery.id) === ordinal) ordinals.delete(attempt.delivery.id);
 }
 
-/** All attempts of a queue belong to one store, so its clock is read once. */
+/** All attempts of a queue belong to one store, so the store's clock is read once. */
 function recordResults(context: DispatchContext, { results, ordinals }: EndpointQueue): FinishedAttempt[] {
   const [firstResult] = results;
   const clock = firstResult && context.store.clocks.of(firstResult.attempt.delivery.storeId);

@@ -8,8 +8,8 @@ export type SentAttempt = ReturnType<typeof reconstructAttempt>;
 export type SigningSecrets = SentAttempt["signing"];
 
 /**
- * No signature if the stored event does not match the audit (`unlike`) or a secret changed at that moment (`rotated`).
- * `verdict`: what a receiver with the secrets of that time finds; `sentAt`: Unix seconds.
+ * The signature is missing if the stored event does not match the audit (`unlike`) or a secret changed at that moment
+ * (`rotated`). `verdict`: what a receiver with the secrets of that time finds; `sentAt`: Unix seconds.
  */
 export function reconstructAttempt(
   context: SecretsContext,

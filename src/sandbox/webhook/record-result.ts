@@ -99,7 +99,7 @@ function settleByReplay(
   }
 }
 
-/** Disables the endpoint after a 410, or if it has failed for too long (decision 13). */
+/** Disables the endpoint after a 410, or if the endpoint has failed for too long (decision 13). */
 function judgeEndpoint(
   { store }: RecordContext,
   result: { readonly endpoint: Endpoint; readonly isAccepted: boolean; readonly isGone: boolean },

@@ -2,7 +2,7 @@ import type { Words } from "../../core/language.ts";
 import type { Refusal } from "../../core/outcome.ts";
 import { openSecret, type SealedSecret } from "../../core/webhook/sealed-secret.ts";
 
-/** Thrown if the master key cannot decrypt a signing secret: another program changed one of them. */
+/** Thrown if the master key cannot decrypt a signing secret, because another program changed the key or the secret. */
 export class SecretUnreadable extends Error {
   override readonly name = "SecretUnreadable";
   readonly refusal: Refusal;

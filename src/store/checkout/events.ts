@@ -127,7 +127,7 @@ function prepareLists(connection: Connection) {
          ORDER BY position LIMIT @limit`,
       )
       .pluck(),
-    // Within a checkout, the orders by sequence and by position are equal, and an index sorts by sequence.
+    // Within a checkout, sequence and position sort events equally, and sequence has an index.
     selectLatestOf: connection.prepare<EventFilter & { readonly before: number }, StoredEvent>(
       `SELECT ${COLUMNS.select} FROM events
        WHERE checkout_id = @checkoutId AND +store_id = @storeId AND (@type IS NULL OR type = @type)

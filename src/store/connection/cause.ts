@@ -82,7 +82,7 @@ const INDEX_STEP_BYTES = 32 * 1024;
 
 /**
  * Throws if the disk is full or a limit of file sizes is reached: appends as many bytes as SQLite adds to its -shm file
- * to a sparse file as large as the database.
+ * to a sparse file as large as the largest of the database's files.
  */
 function checkFreeSpace(path: string): void {
   const end = Math.max(...SUFFIXES.map((ending) => sizeOf(path + ending)));

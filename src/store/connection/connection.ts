@@ -1,4 +1,7 @@
-/** The part of better-sqlite3's interface that tables may use; Durable Objects implement it too. */
+/**
+ * The part of better-sqlite3's interface that tables may use; hosted/connection.ts implements this part for Durable
+ * Objects.
+ */
 export type Connection = {
   prepare<Values extends object = unknown[], Row = unknown>(
     sql: string,

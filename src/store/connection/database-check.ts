@@ -17,7 +17,10 @@ import {
 import { readPart, sizeOf } from "./durable-files.ts";
 import { judgeLog, LOG_HEADER_BYTES } from "./opening.ts";
 
-/** `bytes` includes the log. `schemaVersion` is null if the file was too large to check. */
+/**
+ * `bytes` includes the log. `schemaVersion` is null if the file is too large to check, or no consistent copy could be
+ * made.
+ */
 type CheckedFile = {
   readonly bytes: number;
   readonly schemaVersion: number | null;
@@ -73,8 +76,8 @@ export function checkDatabase(
 }
 
 /**
- * Checkpoints during the copy do no harm: until its header changes, the log contains every page that they write.
- * Returns undefined if the header changed during each attempt.
+ * A checkpoint during the copy does no harm: until the log's header changes, the log contains every page that a
+ * checkpoint writes. Returns undefined if the header changed during each attempt.
  */
 function copyWithLog(path: string, { scratchFolder, kind }: CheckOptions): string | undefined {
   const copyPath = join(scratchFolder, "copy.db");

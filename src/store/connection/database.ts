@@ -49,7 +49,7 @@ export type FileRefusal = {
 export type OpenOptions = {
   readonly kind: FileKind;
   readonly nativeBinding?: string | undefined;
-  /** In the names of temporary files, by which a later process finds and removes them. */
+  /** Part of the names of temporary files, so that a later process can find and remove files that were left behind. */
   readonly pid?: number | undefined;
   readonly onMigrated?: ((file: MigratedFile) => void) | undefined;
   /** Called with the new path of a log that belonged to another database and was moved aside. */
@@ -86,9 +86,7 @@ export function isLogEmpty(path: string): boolean {
   return existsSync(path) && sizeOf(`${path}-wal`) === 0;
 }
 
-/**
- * The last entry of the file `-opening` if the log is empty, or "" without entries. Undefined if the log has content.
- */
+/** If the log is empty, the last entry of the file `-opening`, or "" without entries; otherwise undefined. */
 export function openingOfEmptyLog(path: string): string | undefined {
   return sizeOf(`${path}-wal`) === 0 ? (readOpenings(path)?.marks.at(-1) ?? "") : undefined;
 }
@@ -322,8 +320,8 @@ function refuseUnknownLog(path: string): FileRefusal {
 }
 
 /**
- * The first schema version whose logs are bound to their database (see `createLogBinding`); Infinity if the kind has
- * none.
+ * The first schema version whose logs are bound to their database (see `createLogBinding`); Infinity if the kind has no
+ * such version.
  */
 export function firstBoundVersion({ firstVersion, migrations }: FileKind): number {
   const index = migrations.findIndex((migration) => migration.includes(LOG_OPENINGS_MIGRATION));
@@ -342,8 +340,8 @@ export function schemaVersion(connection: FileConnection): number {
 const PARAMETER_PATTERN = /(\bLIMIT )?\?/g;
 
 /**
- * SQLite plans by the values of some parameters and recompiles when they change; better-sqlite3 clears them after each
- * run. Expressions such as `+?` hide the values, which makes runs up to nine times faster.
+ * SQLite plans by the values of some parameters and recompiles when these change; better-sqlite3 clears all values
+ * after each run. Expressions such as `+?` hide the values, which makes runs up to nine times faster.
  */
 function compileOnce(connection: FileConnection): void {
   const prepare = connection.prepare.bind(connection);

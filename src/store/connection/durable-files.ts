@@ -14,7 +14,7 @@ import {
 import { dirname, join } from "node:path";
 import { isError } from "../../core/outcome.ts";
 
-/** `pid` is in the names of unfinished files, by which a later process finds and removes them. */
+/** `pid` is part of the names of unfinished files, so that a later process can find and remove them. */
 type WriterProcess = { readonly pid?: number | undefined };
 
 /** Readers see either the old or the new file, which is on disk when the call returns. */

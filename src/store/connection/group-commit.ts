@@ -275,7 +275,7 @@ function isLocked(error: unknown): boolean {
   return isSqliteError(error) && error.code.startsWith("SQLITE_BUSY");
 }
 
-/** Returns errors with another cause than storage (a constraint, a bug) unchanged. */
+/** Returns errors that are not about storage (a constraint, a bug) unchanged. */
 export function toStorageError(error: unknown): unknown {
   const cause = causeOfError(error);
   if (cause === undefined || error instanceof StorageUnavailable) return error;

@@ -26,8 +26,8 @@ const SYNCHRONOUS_FULL = 2;
 const [VERSIONS_OFFSET, WAL_VERSION] = [18, 2];
 
 /**
- * Refuses, without changing it, a file that is empty, foreign, damaged, newer or of a development version (decision
- * 54).
+ * Refuses a file that is empty, foreign, damaged, newer or of a development version, and leaves the file unchanged
+ * (decision 54).
  */
 export function openDatabase(path: string, options: OpenOptions): Outcome<FileConnection, FileRefusal> {
   if (path === IN_MEMORY) return accept(openInMemory(options));
@@ -159,7 +159,7 @@ export function applyMigrations(connection: FileConnection, kind: FileKind): voi
   }
 }
 
-/** better-sqlite3 defaults to NORMAL in WAL mode, where a power failure loses the last commits. */
+/** better-sqlite3 defaults to NORMAL in WAL mode, where a power failure can lose the last commits. */
 function makeDurable(connection: FileConnection): void {
   connection.pragma("synchronous = FULL");
   const level = connection.pragma("synchronous", { simple: true });

@@ -154,10 +154,7 @@ export function createLogBinding(
     changeCount += 1;
     return true;
   };
-  /**
-   * Renews the mark and empties the log before the last process closes the database, so that no copy of the log is
-   * accepted later.
-   */
+  /** Renews the mark and empties the log when the database is closed, so that no copy of the log is accepted later. */
   const seal = (): void => void (changeCount > 0 && rebind(alone, "TRUNCATE"));
   const wasSealed = sizeOf(`${path}-wal`) === 0 && readOpenings(path)?.salt === null;
   const canWait = (): boolean => wasSealed && changeCount === 0;

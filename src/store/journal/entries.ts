@@ -117,8 +117,8 @@ function prepare(connection: Connection) {
     ),
     select: connection.prepare<[string], EntryRow>(`SELECT ${COLUMNS} FROM entries WHERE key = ?`),
     selectAll: connection.prepare<[], EntryRow>(`SELECT ${COLUMNS} FROM entries ORDER BY first_sent_at, key`),
-    // A late refusal must not replace a known checkout, and settles an entry in doubt only if it proves that nothing
-    // was created.
+    // A late refusal must not replace a known checkout, and settles an entry in doubt only if the refusal proves that
+    // nothing was created.
     update: connection.prepare<SettledEntry>(
       `UPDATE entries SET state = @state, checkout_id = @checkoutId, code = @code, updated_at = @now
        WHERE key = @key AND (@state = 'created' OR (state <> 'created' AND (in_doubt = 0 OR @proof = 1)))`,

@@ -12,7 +12,7 @@ const MAX_SEARCHED_LINES = 1000;
 
 type RefusedQuery = { readonly after: number; readonly limit: number };
 
-/** Caches refused requests, because reading the whole log for a search takes longer than the rest of its page. */
+/** Caches refused requests, because reading the whole log for a search would take longer than the rest of the page. */
 export function createRefusedIndex(
   connection: Connection,
   parse: (line: string) => readonly LoggedRequest[],

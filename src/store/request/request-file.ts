@@ -25,7 +25,7 @@ export const REQUESTS_FILE: FileKind = {
 export type RequestFile = ReturnType<typeof requestsTable> & {
   /** False after the file was deleted or replaced; further writes would be lost. */
   readonly isPresent: () => boolean;
-  /** Returns whether the file was unusable, and moves it aside if it still exists. */
+  /** Returns whether the file was unusable; an unusable file that still exists is moved aside. */
   readonly closeAfterError: (error: unknown) => boolean;
   readonly close: () => void;
 };

@@ -24,7 +24,7 @@ const SELECT_CONTAINING = `SELECT requests FROM request_batches
   WHERE store_id = @storeId AND last > @after AND (@term IS NULL OR instr(requests, @term) > 0)`;
 
 export type RequestSearch = {
-  /** Searches older requests than this position. Default: all. */
+  /** Only requests before this position are searched. Default: all. */
   readonly before?: number | undefined;
   readonly limit: number;
   readonly maxRead?: number;

@@ -46,7 +46,7 @@ const CHECKSUM_OFFSET = 72;
 const CHECKSUM_BYTES = 4;
 const ORIGIN_OFFSET = CHECKSUM_OFFSET + CHECKSUM_BYTES;
 const ORIGIN_END = ORIGIN_OFFSET + ORIGIN_PROOF_BYTES;
-/** Both versions must be 1 (no WAL) for SQLite to open the bytes in memory. */
+/** Write and read version must both be 1 (no WAL) for SQLite to open the bytes in memory. */
 const WRITE_VERSION_OFFSET = 18;
 
 type Template = { readonly bytes: Buffer; readonly schema: string };

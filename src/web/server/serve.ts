@@ -122,8 +122,7 @@ type AttachOptions = {
 
 function attach(server: Server, { service, idleConnections, after, limits, isExposed }: AttachOptions): void {
   const queues = new WeakMap<Socket, RequestQueue>();
-  // A complete request is answered before a later one on its connection is refused, because its work may be done
-  // already.
+  // A complete request is answered before its connection is refused, because the request's work may be done already.
   const awaitPending = (socket: Socket): Promise<unknown> => {
     const requests = [...(queues.get(socket)?.pendingRequests ?? [])];
     const completeRequests = requests.filter(({ incoming }) => incoming.complete);
@@ -162,8 +161,8 @@ function attach(server: Server, { service, idleConnections, after, limits, isExp
     const isServed = [...(queues.get(socket)?.pendingRequests ?? [])].some((entry) => entry.isServed);
     if (!isServed) socket.destroy();
   });
-  // The service answers `Expect` and CONNECT too, so that its guard checks the Host before a client learns that they
-  // are not supported.
+  // `Expect` and CONNECT go through the service too, so that its guard checks the Host before a client learns that the
+  // sandbox supports neither.
   server.on("checkExpectation", (incoming: IncomingMessage) => {
     idleConnections.markReading(incoming.socket);
     void service

@@ -153,7 +153,10 @@ function noteView(context: PagesContext, call: AreaRequest): Outcome<Answer> {
   return accept({ ...emptyResponse(call.requestId), isUnlogged: true });
 }
 
-/** Notes that the merchant relies on return origins. Only after a submitted form, because any site can cause a GET. */
+/**
+ * Notes that the merchant relies on decisions about return origins. Only after a submitted form, because any site can
+ * cause a GET.
+ */
 function noteReturn(context: PagesContext, { requestId }: AreaRequest, { storeId }: Checkout): void {
   const [offeredOrigin] = context.store.returnOrigins.list(storeId);
   if (offeredOrigin === undefined) return;

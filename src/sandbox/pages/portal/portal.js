@@ -1,5 +1,5 @@
-// Adds to pages that also work without it: sign-in by link, times in the browser's zone, copy buttons, a running store
-// clock and keyboard shortcuts.
+// These pages also work without this script, which adds sign-in by link, times in the browser's zone, copy buttons, a
+// running store clock and keyboard shortcuts.
 
 // Runs first, to remove the sign-in code from the address as soon as possible.
 const code = new URLSearchParams(location.hash.slice(1)).get("t");
@@ -128,7 +128,7 @@ document.addEventListener("keydown", ({ key }) => {
   }
 });
 
-// Moving the clock can take long: says so at once, and prevents a second submit.
+// Moving the clock can take long, so the page says so at once and prevents a second submit.
 document.addEventListener("submit", ({ target }) => {
   const formSelector = 'form.act[action$="/clock"]';
   if (!target.matches(formSelector)) return;

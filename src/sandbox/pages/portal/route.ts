@@ -191,8 +191,8 @@ export function actionRoute<Name extends OperationName>(path: string, action: Ac
 }
 
 /**
- * Returns true if the work lasts longer than the browser should wait. The work enters the store itself, so that an
- * erasure waits for the work too (decision 91).
+ * Returns true if the work lasts longer than the browser should wait. Enters the store for the work, so that an erasure
+ * also waits for the work (decision 91).
  */
 async function shouldContinue(
   { storeGate, world, report }: PortalContext,

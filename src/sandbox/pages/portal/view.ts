@@ -31,7 +31,7 @@ export type View = {
   readonly oneTimeValue: string | undefined;
   readonly notice?: Notice | undefined;
   readonly refusedForm?: RefusedForm | undefined;
-  /** The page becomes a file: no forms, and no links to other pages. */
+  /** Set for a page that is saved as a file: no forms, and no links to other pages. */
   readonly isSaved?: true;
   /** ETag with which the open page polls for changes; undefined if the page does not update. */
   readonly tag?: string | undefined;

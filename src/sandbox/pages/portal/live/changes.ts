@@ -1,7 +1,7 @@
 import { LIVE_TOPICS, type LiveTopic, type PortalContext, type View } from "../view.ts";
 
 type StoreChanges = {
-  /** Changes after an erasure: counts of different epochs cannot be compared. */
+  /** A new epoch begins after an erasure, because counts of different epochs cannot be compared. */
   epoch: number;
   count: number;
   readonly lastCounts: Map<string, number>;
