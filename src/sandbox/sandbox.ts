@@ -275,7 +275,7 @@ export function hostsOf(
   };
 }
 
-/** Behind a proxy, Host may omit the port; for the sandbox's own address, it may not. */
+/** Behind a proxy, Host may omit the port. If the URL is the sandbox's own address, Host must contain the port. */
 function publicHosts(url: string | undefined, port: number): readonly string[] {
   if (url === undefined) return [];
   const { host } = new URL(url);

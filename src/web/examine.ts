@@ -11,8 +11,8 @@ const MAX_HANDSHAKES = 256;
 const handshakes = new Map<string, { readonly address: string; readonly answered: Promise<boolean> }>();
 
 /**
- * Caches the result of a TLS handshake for each URL, because an http server sees a handshake as a broken request.
- * Another result than a closed connection clears the entry.
+ * Caches the result of a TLS handshake for each URL, because an http server logs a handshake as a broken request. Any
+ * result other than a closed connection clears the entry.
  */
 export async function examineResult(
   { url, addresses }: Pick<OutboundRequest, "url" | "addresses">,

@@ -7,8 +7,8 @@ import type { HttpRequest } from "../world.ts";
 import { headerLines } from "./http.ts";
 
 /**
- * Requires one Host that names this server (decision 58), or for requests from other machines one of `remote` (decision
- * 79). Also refuses CONNECT, unknown expectations and targets that are not a path.
+ * Requires exactly one Host, which names this server (decision 58), or in requests from other machines a name in
+ * `remote` (decision 79). Also refuses CONNECT, unknown expectations and targets that are not a path.
  */
 export function guardRequest(
   request: HttpRequest,

@@ -164,7 +164,7 @@ type Route = Partial<ReturnType<typeof toProxyForm>> & {
   readonly agent?: Agent;
 };
 
-/** Shorter than servers keep idle connections, so that they rarely close one that is being reused. */
+/** Shorter than the idle timeout of most servers, so that a server rarely closes a connection that is being reused. */
 const KEEP_ALIVE_TIMEOUT_MS = 1000;
 const MAX_KEPT_CONNECTIONS = 32;
 const MAX_AGENTS = 256;

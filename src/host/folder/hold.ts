@@ -27,7 +27,7 @@ export async function holdFolder(
   try {
     claim = claimFolder(world, folder, { ...runFields, host: world.hostName?.() });
   } finally {
-    // Otherwise the lock would refuse this process's own next attempt.
+    // If this process tried again, its own lock would refuse the attempt.
     if (claim?.ok !== true) unlock();
   }
   if (!claim.ok) return claim;

@@ -2,8 +2,8 @@ import { redactSecrets, redactValues } from "../../core/text.ts";
 import { html } from "../../web/html.ts";
 
 /**
- * A receiver's answer may contain secrets. Known secrets are found by value, also as escaped in HTML and JSON; others
- * by their format.
+ * A receiver's answer may contain secrets. Known secrets are found by value, also when escaped in HTML or JSON; other
+ * secrets by their format.
  */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   const writtenForms = secrets.flatMap((secret) => [

@@ -59,7 +59,7 @@ export function checkoutLists(connection: Connection) {
 
     /**
      * Compares ASCII letters case-insensitively. Searches at most `MAX_SEARCH_ROWS` checkouts; `lastPosition` is the
-     * oldest of them, and `isWhole` says that none is older.
+     * oldest searched checkout, and `isWhole` means that no older checkout exists.
      */
     search: (
       filter: CheckoutFilter,

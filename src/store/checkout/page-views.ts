@@ -30,8 +30,8 @@ export function pageViewsTable(connection: Connection) {
 
   return {
     /**
-     * Returns false, and stores nothing, within `VIEW_INTERVAL_MS` of a view of the same kind or after `MAX_PAGE_VIEWS`
-     * of them.
+     * Returns false, and stores nothing, if the last view of this kind is newer than `VIEW_INTERVAL_MS`, or if
+     * `MAX_PAGE_VIEWS` views of this kind are stored.
      */
     keep: (checkoutId: string, view: PageView): boolean =>
       statements.insert.run({ ...view, checkoutId, maxViews: MAX_PAGE_VIEWS, minGapMs: VIEW_INTERVAL_MS })

@@ -36,8 +36,8 @@ export function causeOfMisread({ detail }: Pick<Cause, "detail">): Cause {
 const PART_BYTES = 1024 * 1024;
 
 /**
- * SQLite reports a failed read of the schema as damage, so this reads the files without SQLite. Descriptors of an open
- * database stay open, because closing one would drop SQLite's locks.
+ * Reads the files without SQLite, which reports a failed read of the schema as damage. Descriptors of an open database
+ * stay open, because closing one would drop SQLite's locks.
  */
 export function causeOfRawRead(path: string, { isOpen }: { readonly isOpen: boolean }): Cause | undefined {
   const part = Buffer.allocUnsafe(PART_BYTES);

@@ -369,7 +369,7 @@ type StatementParts = Pick<ReturnType<typeof toPositional>, "valuesOf"> & {
   readonly examine: (error: unknown) => void;
 };
 
-/** A start uses a tenth of the statements; compiling all of them would take half of its time. */
+/** A start uses a tenth of the statements; compiling all statements would take half of the start's time. */
 function compileAtFirstUse({ make, valuesOf, examine }: StatementParts): LazyStatement {
   let compiledStatement: Statement | undefined;
   const pendingChanges: ((statement: Statement) => void)[] = [];

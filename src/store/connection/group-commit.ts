@@ -47,8 +47,8 @@ type Result =
   | { readonly ok: false; readonly error: unknown };
 
 /**
- * Writes of the same turns of the event loop share one commit, after which their promises settle (decision 55). If one
- * throws, the batch runs again with a savepoint for each write.
+ * Writes of the same turns of the event loop share one commit, after which their promises settle (decision 55). If a
+ * write throws, the batch runs again with a savepoint for each write.
  */
 export function createGroupCommit(connection: FileConnection, scheduler: Scheduler & CommitOptions): Write {
   const { onEnd, onUndone, ...files } = scheduler;
@@ -84,7 +84,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
         scheduler.after(LOCK_RETRY_DELAY_MS, flush);
         return;
       }
-      // All queued writes fail, because those behind the batch would otherwise wait as long again.
+      // All queued writes fail, because the writes after this batch would otherwise wait as long again.
       batch = queue;
     }
     isWaitOver = undefined;
@@ -116,8 +116,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
 }
 
 /**
- * Waits until a turn of the event loop brings no more writes, because one commit for all of them is faster than
- * several.
+ * Waits until a turn of the event loop brings no more writes, because one commit for all writes is faster than several.
  */
 function runWhenGathered(
   { soon }: Pick<Scheduler, "soon">,

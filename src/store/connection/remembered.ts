@@ -9,8 +9,8 @@ type CachedRead<Value> = ((key: string) => Value) & {
 const CACHE_LIFETIME_MS = 50;
 
 /**
- * Saves the locks of reads outside transactions, a twelfth of the time of a create. Idempotency keys and checkouts are
- * not cached, because they are read in the transaction that changes them.
+ * Saves the locks of reads outside transactions, which take a twelfth of a create's time. Idempotency keys and
+ * checkouts are not cached, because they are read in the transaction that changes them.
  */
 export function cacheBriefly<Value>(
   scheduler: Pick<Scheduler, "after">,

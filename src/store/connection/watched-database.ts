@@ -46,7 +46,10 @@ export function openWatchedDatabase(
   return outcome;
 }
 
-/** The last connection to close checkpoints the log if it can write, so a read-only one closes last. */
+/**
+ * Closing the last connection copies the log into the database, unless this connection is read-only; so a read-only
+ * connection is closed last.
+ */
 function leave(connection: FileConnection, path: string, options: OpenOptions): void {
   const reader = openToRead(path, options);
   reader.pragma("user_version");

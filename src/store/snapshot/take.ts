@@ -44,7 +44,8 @@ export function createSnapshotTaker({ connection, nativeBinding, pause }: Snapsh
      * closed before all rows are copied.
      */
     write: async (plan: SnapshotPlan, path: string): Promise<void> => {
-      // Not read-only: if the service closes its connection meanwhile, this one must copy the log into the database.
+      // Not read-only: if the service closes its connection during the copy, this connection must copy the log into the
+      // database.
       const reader = new Database(connection.name, { timeout: 0, nativeBinding });
       let image: FileConnection | undefined;
       try {

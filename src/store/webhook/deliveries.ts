@@ -93,7 +93,7 @@ export function deliveriesTable(connection: Connection) {
     ...deliveryLists(connection),
     ...deliveryUpdates(sql),
 
-    /** A delivery in order becomes due no earlier than the deliveries of earlier events of its checkout. */
+    /** With `inOrder`, a delivery becomes due no earlier than the deliveries of earlier events of its checkout. */
     insert: (delivery: NewDelivery): void => {
       const { inOrder, checkoutId, sequence } = delivery;
       const mustWait = inOrder && checkoutId !== null && sequence > 1;

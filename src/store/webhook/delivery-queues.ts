@@ -44,8 +44,8 @@ const QUEUE_REPLAYS = `BEGIN
   END`;
 
 /**
- * Lets the next delivery be found without reading a queue: of an event's deliveries out of order (replays, duplicates,
- * postponed ones), triggers mark all but the soonest as `is_behind`.
+ * Triggers mark replays, duplicates and postponed deliveries of an event, except the soonest, as `is_behind`, so that
+ * the next delivery is found without reading a queue.
  */
 export const REPLAY_QUEUES_DDL = `
 ALTER TABLE deliveries ADD COLUMN is_behind INTEGER NOT NULL DEFAULT 0 CHECK (is_behind IN (0, 1));

@@ -62,8 +62,8 @@ async function send(
 }
 
 /**
- * Node's response would close the connection at once; bytes that arrive after that reset it, and the client loses the
- * answer.
+ * Node's response would close the connection at once; bytes that arrive later would reset the connection, and the
+ * client would lose the answer.
  */
 export function writeToSocket(
   socket: Socket,

@@ -145,7 +145,7 @@ const PAGES = { c: "checkouts", w: "webhooks", r: "requests", l: "launch" };
 const ACTS = { p: "/pay", r: "/replay" };
 let isAfterG = false;
 
-/** Focuses the row's link; a row without one gets the focus itself, so that Enter opens nothing. */
+/** Focuses the row's link; a row without a link gets the focus itself, so that Enter opens nothing. */
 function moveTo(step) {
   const rows = [...document.querySelectorAll("main tbody tr")];
   const at = rows.indexOf(document.activeElement?.closest("tr"));

@@ -289,7 +289,7 @@ async function showRefusedForm(
   const { title, main } = content.value;
   const { status } = ERRORS[refusal.code];
   const hasForm = String(main(view.language)).includes(REFUSED_MARK);
-  // A page loses a form only by a conflict; otherwise the form was not sent from this page.
+  // If the page no longer contains the form, a conflict has removed it; otherwise the form was not sent from this page.
   if (!hasForm && status !== CONFLICT) return { ok: false, refusal };
   const notice: Notice = { words: wordsOf(refusal), tone: "bad" };
   const markup = framePage(context, hasForm ? view : { ...view, notice }, { title, main });

@@ -150,7 +150,7 @@ function storeFields(stores: readonly StoreEntry[], typedForm: TypedForm): Html 
 }
 
 async function snapshotSection(context: PortalContext, view: View): Promise<Outcome<Html>> {
-  // A limited caller sees only snapshots of its own store, which only their content shows.
+  // A limited caller sees only snapshots of its own store, so the page must read which stores each snapshot contains.
   const isLimited = view.call.caller?.limit !== undefined;
   const isDetailed = isLimited || view.query.get("snapshots") === "details" || areSnapshotsSmall(context);
   const list = isDetailed
