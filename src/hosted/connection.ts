@@ -57,7 +57,7 @@ export function createConnection(storage: ObjectStorage): Connection {
     const run = (...values: Parameters<typeof work>) => storage.transactionSync(() => work(...values));
     return Object.assign(run, { immediate: run });
   };
-  // The cast is as safe as for a file: each table declares the types of its rows and parameters.
+  // The types are unchecked, as in better-sqlite3: each table declares the types of its rows and parameters.
   return { prepare, exec: (text) => void sql.exec(text), transaction } as Connection;
 }
 

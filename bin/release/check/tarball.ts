@@ -13,7 +13,7 @@ const INSTALLS = [
   { manager: "bun@1.4.5", node: NODE_VERSION },
 ] as const;
 
-/** Tries program and test kit of an installed package. `$1`: the project's folder. */
+/** Tries the program and the test kit of an installed package. `$1`: the project's folder. */
 const TRIAL = `set -eu
 PATH="$1/node_modules/.bin:$PATH"
 checkout sandbox start --detach --port 0 > start.log

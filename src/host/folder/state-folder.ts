@@ -257,7 +257,7 @@ function refuseMissing(path: string, reason: string): Outcome<never, HostFailure
   });
 }
 
-/** Otherwise the running sandbox of another version would go unnoticed. */
+/** This version cannot read the file, so without a refusal the running sandbox would go unnoticed. */
 function refuseOtherVersion(path: string, { pid }: RunOwner): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_file_unreadable",

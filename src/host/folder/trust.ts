@@ -107,7 +107,7 @@ export function refuseFolder(
   });
 }
 
-/** Like the refusal of a development version's database, which is only opened later. */
+/** The database of a development version would be refused too, but only later, when the database is opened. */
 function refuseDevelopmentFolder(folder: string): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_folder_development_version",

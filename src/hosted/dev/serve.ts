@@ -54,7 +54,7 @@ type ServedFolder<Value> = {
 };
 
 const START_TIMEOUT_MS = 180_000;
-/** Another process can take a chosen port before workerd listens. */
+/** Starts are repeated, because another process can take a chosen port before workerd listens. */
 const MAX_PORT_ATTEMPTS = 10;
 const CALL_TIMEOUT_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;

@@ -15,7 +15,7 @@ export type ServiceSecrets = {
 
 type ProgramWorld = Pick<World, "files" | "cwd" | "packageFolder">;
 
-/** The maximum of Node's timers: only the user ends a service. */
+/** The longest time that Node's timers allow, because only the user ends a service. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const KEPT_OUTPUT_BYTES = 4096;
 /** workerd's control message when a socket is open. */

@@ -21,7 +21,7 @@ export const keyHandlers = {
   revokeToken: ({ tokens }, { storeId, id }) => tokens.revoke(storeId, id),
   showAccess: async ({ store }, { caller: { role: callerRole, storeId, expiresAt } }) => {
     const storeName = storeId === null ? null : (store.stores.names(storeId)?.store ?? null);
-    // Unreachable for the administrator, who may not run viewers' operations; narrows the type.
+    // The administrator may not run this operation, so the comparison only narrows the type.
     const role = callerRole === "administrator" ? "owner" : callerRole;
     return accept({ role, storeId, storeName, expiresAt });
   },

@@ -175,7 +175,7 @@ function runUnbound<Value>(
   { work, run }: { readonly work: () => Value; readonly run: (work: () => Value) => Value | undefined },
 ): Value | undefined {
   try {
-    // Otherwise a large change would write to the log before the log is bound.
+    // With cache spilling, SQLite would write a large change to the log before the log is bound.
     connection.pragma("cache_spill = OFF");
     return inTransaction(statements, connection, () => {
       const changeCount = statements.countChanges.get();

@@ -54,7 +54,8 @@ function openCheckedFile(path: string, options: OpenOptions): FileConnection {
   return openConnection(path, options, (connection) => {
     connection.pragma("journal_mode = WAL");
     makeDurable(connection);
-    // 4,000 pages instead of 1,000: a checkpoint writes every changed page and flushes the disk twice.
+    // 4,000 pages instead of 1,000, for fewer checkpoints, each of which writes every changed page and flushes the disk
+    // twice.
     connection.pragma("wal_autocheckpoint = 4000");
     // 4,000 KiB instead of 16,000: a commit that moves rows between pages scans the whole cache.
     connection.pragma("cache_size = -4000");
@@ -123,7 +124,7 @@ function migrate(connection: FileConnection, path: string, options: OpenOptions)
   options.onMigrated?.({ from, to, backupPath });
 }
 
-/** Thrown if a backup is unreadable after it was written; the code makes it a disk I/O error. */
+/** Thrown if a backup is unreadable after it was written. The code `EIO` makes commands report a disk I/O error. */
 class CorruptCopy extends Error {
   override readonly name = "CorruptCopy";
   readonly code = "EIO";
