@@ -8,7 +8,7 @@ import { CHUNK_PREFIX } from "./output.ts";
 /** All other files are chunks, loaded when a command needs them. */
 export const ENTRY = "checkout.js";
 
-/** Source maps name the sources in stack traces (`src/world/machine.ts`); the sources themselves are not in the package. */
+/** Source maps name the sources in stack traces (`src/world/machine.ts`); the package does not contain the sources. */
 const MAPS = { sourcemap: true, sourcemapExcludeSources: true } satisfies OutputOptions;
 
 const OPTIONS = { ...outputOptions, format: "cjs", entryFileNames: ENTRY, ...MAPS } satisfies OutputOptions;

@@ -20,7 +20,10 @@ export type PortlessService = SandboxParts & {
 
 type ListeningSandbox = { readonly listener: Listener; readonly sandbox: Sandbox };
 
-/** A configuration may be larger than other bodies (decision 6); requests to pages may carry many cookies (decision 58). */
+/**
+ * A configuration may be larger than other bodies (decision 6), and requests to pages may carry many cookies (decision
+ * 58).
+ */
 const LIMITS = {
   bodyLimits: [{ path: new RegExp(`^${CONFIG_PATH}$`), bodyBytes: 2 * 1024 * 1024 }, DRILL_BODY_LIMIT],
   largerHeads: { paths: ["/portal", "/pay", "/assets"], headBytes: 64 * 1024 },
