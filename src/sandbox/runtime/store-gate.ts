@@ -42,7 +42,7 @@ export function createStoreGate(world: Pick<World, "after">, onClose: (storeId: 
       openRequests.delete(readId);
     },
 
-    /** A request that waits for a change in a closed store must stop waiting. */
+    /** While this is true, requests that wait for a change in the store must stop waiting. */
     isClosed: (storeId: string): boolean => closedStores.has(storeId),
 
     /**

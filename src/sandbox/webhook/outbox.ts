@@ -27,7 +27,8 @@ export function enqueueDelivery(
   now: number,
 ): string {
   const { event, endpoint, cause, dueAt = now } = outboxInput;
-  // A duplicate is created only when its delivery is sent, so its id must not change the other ids of a seed.
+  // A duplicate is created at an unpredictable time, when its delivery is sent. A sequence of its own keeps all other
+  // ids of a seed equal.
   const id = world.uuid(cause === "duplicate" ? `${event.id} ${endpoint.id}` : event.storeId);
   store.deliveries.insert({
     id,

@@ -86,7 +86,7 @@ export function isLogEmpty(path: string): boolean {
   return existsSync(path) && sizeOf(`${path}-wal`) === 0;
 }
 
-/** If the log is empty, the last entry of the file `-opening`, or "" without entries; otherwise undefined. */
+/** The newest mark in the file `-opening`, or "" if the file has no valid mark. Undefined if the log is not empty. */
 export function openingOfEmptyLog(path: string): string | undefined {
   return sizeOf(`${path}-wal`) === 0 ? (readOpenings(path)?.marks.at(-1) ?? "") : undefined;
 }
