@@ -1,4 +1,4 @@
-/** Runs in the merchant's program, so it uses that program's clock and not the World. */
+/** `hosted-checkout/webhooks`: runs in the merchant's program, where no World exists, so it reads the clock itself. */
 import type { Dialect } from "./core/shape/dialect.ts";
 import { verifyWebhook as verifyAt } from "./core/webhook/verify.ts";
 import {
@@ -24,27 +24,27 @@ export type {
   WebhookVerdict,
 } from "./core/webhook/webhook.ts";
 
-/** The current time, in milliseconds since the epoch. Default: the machine's clock. */
+/** `now`: the current time in milliseconds since the epoch. Default: `Date.now()`. */
 export type Clock = { readonly now?: number };
 
-/** `dialect`: as `calibrate --write-dialect` writes it. Default: the names of the interface. */
+/** `dialect`: the names of another service, as `calibrate --write-dialect` writes them. Default: the names of v1. */
 export type WebhookOptions = VerifyOptions & { readonly dialect?: Dialect };
 
 /**
- * Verifies a webhook over its raw body. Returns its event, or a code and a sentence that explains the refusal. No
- * request makes it throw; a mistake in the call, such as invalid headers, throws a TypeError that describes the mistake
- * (interface 29, 30).
+ * Verifies the signature, timestamp and event of a webhook. Returns the event, or a code and a message that explains
+ * the refusal. Throws a TypeError for a mistake in the call, such as `headers` that are not headers, but never because
+ * of what the request contains (interface 29, 30).
  */
 export function verifyWebhook(options: WebhookOptions & Clock): WebhookVerdict {
   return verifyAt(addTime(options));
 }
 
-/** Verifies only the signature, for services whose bodies are not events of version 1.0.0-test. */
+/** Verifies only signature and timestamp, for services whose bodies are not events of version 1.0.0-test. */
 export function verifySignature(options: WebhookOptions & Clock): SignatureVerdict {
   return verifySignatureAt(addTime(options));
 }
 
-/** A caller without types may have passed anything. */
+/** Checks `options` at run time, because a JavaScript caller can pass anything. */
 function addTime(options: WebhookOptions & Clock): VerifyInput {
   if (typeof options !== "object" || options === null)
     throw new TypeError("a verification needs one object: { rawBody, headers, secrets }");
@@ -53,7 +53,7 @@ function addTime(options: WebhookOptions & Clock): VerifyInput {
   return { ...keyOptions, dialect, headers: keepHeaders(headers), now };
 }
 
-/** An iterator such as `headers.entries()` can be read only once. */
+/** Copies an iterator such as `headers.entries()`, because it can be read only once. */
 function keepHeaders(headers: VerifyOptions["headers"]): VerifyOptions["headers"] {
   const isIterator = typeof headers === "object" && headers !== null && "next" in headers;
   return isIterator && Symbol.iterator in headers ? Array.from(headers as Iterable<HeaderLine>) : headers;

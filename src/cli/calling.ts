@@ -100,7 +100,7 @@ export function runnerFor<Name extends OperationName, Options extends CommonOpti
   };
 }
 
-/** Returns milliseconds by the store's clock, from which a span counts too. */
+/** Returns milliseconds by the store's clock; a span is relative to its current time. */
 export async function resolveMoment(
   context: Context,
   time: SpanOrMoment,

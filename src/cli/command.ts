@@ -34,7 +34,7 @@ export type CommandSpec<Options> = OptionRules<Options> & {
   readonly usesStore?: false;
   /** True if the words after the first argument belong to another program, as in `checkout exec`. */
   readonly passesThrough?: true;
-  /** Gets the options, then the arguments in order. Returns an exit code; throws a failure as `Refused`. */
+  /** Receives the options, then the arguments in order. Returns the exit code; throws `Refused` for a failure. */
   readonly run: (context: Context, options: Options, ...args: string[]) => Promise<number>;
 };
 
@@ -130,7 +130,7 @@ export function valueOption<Value>(
   return withChoices(createOption(flags, description, parse), parse);
 }
 
-/** The option can be given more than once, each time with one value or several with commas between them. */
+/** An option that can be repeated, and that accepts several values separated by commas. */
 export function listOption(flags: string, description: Described, parse: Parser<string>): Option {
   const parseParts = (text: string): string[] => text.split(",").map((part) => parse(part));
   return withChoices(collectingOption(flags, description, parseParts), parse);
@@ -171,7 +171,7 @@ function withChoices(option: Option, { choices }: { readonly choices?: readonly 
   return option;
 }
 
-/** commander's own message would always repeat the value, even a secret; here only the parser decides. */
+/** Replaces commander's message for an invalid value, which repeats the value even if it is a secret. */
 function createOption<Value>(
   flags: string,
   description: Described,
@@ -187,7 +187,7 @@ function createOption<Value>(
   });
 }
 
-/** commander rethrows this error unchanged. */
+/** Extends CommanderError, because commander adds the value to the message of an InvalidArgumentError. */
 class RefusedValueError extends CommanderError {
   readonly reason: string;
   readonly duration?: RefusedDuration;
@@ -200,7 +200,7 @@ class RefusedValueError extends CommanderError {
   }
 }
 
-/** `unit`: the unit of a number without a unit; undefined if the number decides between seconds and milliseconds. */
+/** `unit`: the unit to suggest for a bare number; undefined if its size decides between seconds and milliseconds. */
 export type RefusedDuration = {
   readonly option: string;
   readonly text: string;
@@ -244,7 +244,7 @@ export function switchOption(flags: string, description: Described): Option {
 
 const DEFAULT_TEXTS = new WeakMap<Option, string>();
 
-/** The text of an option's default, for people; undefined if its description has none. */
+/** Undefined if the option's description names no default. */
 export function defaultTextOf(option: Option): string | undefined {
   return DEFAULT_TEXTS.get(option);
 }

@@ -6,7 +6,7 @@ import { refuseUsage } from "./problem.ts";
 
 export const STDIN = "-";
 
-/** `-` is standard input. Refuses a file that is missing, unreadable or over 16 MiB. */
+/** Reads a file, or standard input for `-`. Refuses input that is missing, unreadable or over 16 MiB. */
 export async function readInput(
   world: Pick<World, "cwd" | "files" | "stdin">,
   path: string,

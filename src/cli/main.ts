@@ -10,7 +10,7 @@ import { EXIT, storageProblem, type Problem } from "./problem.ts";
 
 export async function main(world: World, version = VERSION): Promise<number> {
   const { argv, stdout } = world;
-  // Scripts often read the version: it is printed before the commands are loaded.
+  // Printed before the commands are loaded, because scripts often read the version.
   const [firstWord = "", ...tail] = argv.filter((word) => word !== "--json" && word !== "--no-color");
   if (tail.length === 0 && ["--version", "-v", "-V", "version"].includes(firstWord)) {
     stdout.write(`${wantsJson(world) ? JSON.stringify({ version }) : version}\n`);

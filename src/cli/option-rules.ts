@@ -56,8 +56,8 @@ const VARIABLES = new WeakMap<Option, string>();
 type VariablePrefix = "CHECKOUT" | "CHECKOUT_SANDBOX" | "CHECKOUT_LISTEN";
 
 /**
- * `--rate-limit` of `CHECKOUT_SANDBOX` has the variable CHECKOUT_SANDBOX_RATE_LIMIT. Options about a single
- * call are not settings. `name` is the setting's name if it differs from the option's.
+ * Lets a variable set an option, such as CHECKOUT_SANDBOX_RATE_LIMIT for `--rate-limit`. `name`: the option's
+ * name in the variable, if it differs.
  */
 export function toSetting(prefix: VariablePrefix, option: Option, name = option.name()): Option {
   VARIABLES.set(option, settingVariable(prefix, name));
@@ -81,7 +81,6 @@ export function environmentVariableOf(option: Option): string | undefined {
   return VARIABLES.get(option);
 }
 
-/** The description of an option with the name of its variable, as the help shows it. */
 export function shownDescription(option: Option): string {
   const variable = environmentVariableOf(option);
   return variable === undefined ? option.description : `${option.description} [${variable}]`;

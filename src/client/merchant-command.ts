@@ -44,7 +44,7 @@ export function commandResult({ ending, exitCode, stdout, stderr }: ShellResult)
   return ending === "aborted" ? factOf("killed", quote) : factOf("exited", `${exitCode ?? "none"}`, quote);
 }
 
-/** Node prints stack frames and its version after the error. */
+/** Node prints stack frames and its version after the error, and would fill the quote with them. */
 function removeStackFrames(output: string): string {
   return output
     .split("\n")
@@ -52,10 +52,10 @@ function removeStackFrames(output: string): string {
     .join("\n");
 }
 
-/** Placeholders are replaced in addresses, but never in commands. */
+/** These placeholders are allowed in addresses, but not in commands. */
 const PLACEHOLDER_PATTERN = /\{(order_id|session_id)\}/;
 
-/** Refuses a placeholder: a shell would execute the text of an id. */
+/** Refuses placeholders, because a shell would execute commands within an id. */
 export function parseCommandLine(text: string): Outcome<string> {
   const [placeholder, name] = PLACEHOLDER_PATTERN.exec(text) ?? [];
   if (placeholder === undefined) return accept(text);

@@ -69,11 +69,11 @@ export type FieldTree = { readonly [field: string]: true | FieldTree };
 export type FilterSubject = {
   readonly noun: string;
   readonly fields: FieldTree | null;
-  /** A text to match must be one of these types, or an id. Default: any text. */
+  /** The only strings, besides ids, that a type or `waitFor` can match. Default: any string. */
   readonly types?: readonly string[];
 };
 
-/** Throws a CheckoutError for a filter with a field that the log's items do not have. */
+/** Throws a CheckoutError for an unknown field or event type, because such a filter matches nothing. */
 export function checkFilter(
   call: "list" | "waitFor",
   filter: unknown,
@@ -89,7 +89,7 @@ export function checkFilter(
     checkType(call, filter.type, types);
 }
 
-/** Throws a CheckoutError for a text that is neither an id nor an event type, which no item would ever match. */
+/** If the log has `types`, throws a CheckoutError for a text that is neither an id nor one of these types. */
 export function checkMatchText(text: string, { types }: FilterSubject): void {
   if (types !== undefined && !isUuid(text)) checkType("waitFor", text, types);
 }

@@ -29,10 +29,10 @@ type CreateCall = {
   readonly body: unknown;
 };
 
-/** No call reaches this timeout: no call here uses a network. */
+/** Far longer than any call takes, because calls stay in this process. */
 const TIMEOUT_MS = 600_000;
 
-/** A refused call throws a CheckoutError. */
+/** Each call rejects with a CheckoutError if the sandbox refuses it or a fault loses its answer. */
 export function createCalls(sandbox: InProcessSandbox) {
   const { ready } = sandbox;
   const origin = new URL(ready.base_url).origin;
@@ -56,7 +56,7 @@ export function createCalls(sandbox: InProcessSandbox) {
   };
   return {
     control,
-    /** HTTP and JSON would double the time: a suite creates a store for each test. */
+    /** Calls the handler directly: a suite creates a store for each test, and HTTP and JSON would double the time. */
     createStore: async (storeInput: StoreOptions): Promise<AnswerOf<"createStore">> => {
       const requestId = sandbox.world.uuid("control");
       const request = decodeRequest("createStore", storeInput);
@@ -77,7 +77,7 @@ export function createCalls(sandbox: InProcessSandbox) {
           Authorization: `Bearer ${apiKey}`,
           "Content-Type": "application/json",
           "Idempotency-Key": idempotencyKey,
-          // A create by the kit proves nothing about the merchant's own client.
+          // Marks the request as the kit's own, so that it does not count as evidence about the merchant's client.
           "User-Agent": COMMAND_AGENT,
         },
         body: JSON.stringify(body),

@@ -1,15 +1,15 @@
 import type { ConfigText } from "../core/config/schema.ts";
 
-/** In the form of `checkout.config.json`. */
+/** The content of `checkout.config.json`. */
 export type CheckoutConfig = ConfigText;
 
-/** Durations are strings such as `30m`. */
+/** Settings of the sandbox. Durations are strings such as `30m`. */
 export type SandboxConfig = NonNullable<ConfigText["sandbox"]>;
 
 /** A store that is set up before the sandbox answers requests. */
 export type StoreConfig = NonNullable<ConfigText["stores"]>[number];
 
-/** The environment variable that contains a secret. */
+/** Names the environment variable that contains a secret. */
 export type SecretConfig = NonNullable<StoreConfig["signing_secret"]>;
 
 /** A price of the catalog. */

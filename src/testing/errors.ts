@@ -1,14 +1,14 @@
-/** Thrown if the sandbox refused a call, or did not answer it. */
+/** Thrown if the sandbox refused a call or did not answer it. */
 export class CheckoutError extends Error {
   override readonly name = "CheckoutError";
   /** The HTTP status; 0 if there was no answer. */
   readonly status: number;
   /**
-   * An error code of the service. `connection_lost` if there was no answer, and `bad_answer` if the answer was not
-   * valid; faults can cause both.
+   * The error code of the service; `connection_lost` if there was no answer, `bad_answer` if the answer was invalid.
+   * Faults can cause both.
    */
   readonly code: string;
-  /** The id of the request; for a create, `store.requests` has it. Empty if no request was sent or answered. */
+  /** The request id, by which `store.requests` finds a create. Empty if no request was sent or answered. */
   readonly requestId: string;
 
   constructor(
@@ -27,15 +27,15 @@ export class CheckoutError extends Error {
   }
 }
 
-/** Throws any other error. */
+/** Rethrows every other error. */
 export function ignoreNotFound(error: unknown): void {
   if (!(error instanceof CheckoutError) || error.code !== "not_found") throw error;
 }
 
-/** Thrown if the sandbox did not start, for example because an option is wrong or its state cannot be used. */
+/** Thrown if the sandbox does not start, for example because an option is wrong or its state cannot be used. */
 export class StartError extends Error {
   override readonly name = "StartError";
-  /** `usage`, `config_invalid`, or the code of another problem, such as a problem with the state. */
+  /** The code of the problem, such as `usage`, `config_invalid` or `fake_timers`. */
   readonly code: string;
 
   constructor({
@@ -52,7 +52,7 @@ export class StartError extends Error {
   }
 }
 
-/** Thrown if no matching item arrived in time, with a list of the newest items, or before the sandbox was closed. */
+/** Thrown if no matching item arrives before the timeout or before the sandbox is closed. */
 export class WaitError extends Error {
   override readonly name = "WaitError";
 }

@@ -4,7 +4,7 @@ import type { addedFault, fault, faultAction, faultMatch, faultProfile } from ".
 export type Faults = {
   readonly add: (fault: Fault | FaultProfile) => Promise<{ readonly id: string }>;
   /**
-   * Lists the active faults, oldest first. A fault that was applied as often as its `times` says is not listed; the
+   * Lists the active faults, oldest first. A fault is active until it has been applied as often as its `times` says. The
    * field `fault` of a request, a delivery or an attempt names the fault that was applied to it.
    */
   readonly list: () => Promise<readonly AddedFault[]>;
@@ -12,7 +12,7 @@ export type Faults = {
   readonly clear: () => Promise<void>;
 };
 
-/** A fault: the v1 requests or deliveries that it matches, and its effect on them. */
+/** A fault that applies `action` to the v1 requests or deliveries that `match` selects. */
 export type Fault = DomainOf<typeof fault>;
 
 /** A named set of faults; `add` returns the id of the first. `webhook-storm` and `slow` also delay deliveries. */
@@ -22,8 +22,8 @@ export type FaultProfile = DomainOf<typeof faultProfile>;
 export type FaultMatch = DomainOf<typeof faultMatch>;
 
 /**
- * The effect of a fault: first the effects on a request or its answer, then, from `duplicate` on, the effects on a
- * delivery.
+ * The effect of a fault. From `duplicate` on, the values apply to a delivery; the values before it apply to a request or
+ * its answer.
  */
 export type FaultAction = DomainOf<typeof faultAction>;
 

@@ -2,11 +2,11 @@ import { answerFetch } from "../web/fetch.ts";
 import type { InProcessSandbox } from "./in-process.ts";
 import type { Sandbox } from "./types.ts";
 
-/** The sandbox redirects only with this status; the redirect is followed with a GET. */
+/** The status of the sandbox's redirects, which are followed with a GET. */
 const SEE_OTHER = 303;
 const MAX_REDIRECTS = 20;
 
-/** `fetch` follows only redirects within the sandbox. */
+/** `fetch` returns a redirect to any other origin instead of following it. */
 export function createFetch(sandbox: InProcessSandbox): Pick<Sandbox, "fetch" | "handler"> {
   const { ready, service, limits, isClosed, closedError } = sandbox;
   const { origin } = new URL(ready.base_url);

@@ -11,16 +11,16 @@ export type InProcessSandbox = Readonly<Awaited<ReturnType<typeof startInProcess
 
 export type InProcessOptions = ServeOptions & {
   readonly folder: string | undefined;
-  /** False if only this process can reach the sandbox. */
+  /** If false, only this process can reach the sandbox. */
   readonly hasSocket: boolean;
-  /** Continues with ids from another seed; does nothing for a sandbox without a seed. */
+  /** Derives all later ids from the seed and this position. Does nothing for a sandbox without a seed. */
   readonly renewSeed: (position: number) => void;
   readonly waitTimeoutMs: number;
 };
 
 const MAX_LINES = 1000;
 
-/** Throws a StartError. */
+/** Rejects with a StartError if the sandbox ends before it is ready. */
 export async function startInProcess(
   guest: { readonly world: GuestWorld; readonly end: () => void },
   { folder, hasSocket, renewSeed, waitTimeoutMs, ...options }: InProcessOptions,
@@ -68,7 +68,7 @@ export async function startInProcess(
       stop.resolve();
       await endPromise;
     },
-    /** Resolves when the sandbox has closed, even without a call of `close`. Never rejects: only `close` does. */
+    /** Resolves when the sandbox has closed for any reason. Never rejects; `close` reports errors. */
     endPromise: endPromise.then(
       () => undefined,
       () => undefined,
@@ -83,7 +83,7 @@ export function refuseClosed({ isClosed, closedError }: InProcessSandbox): void 
   if (isClosed()) throw closedError();
 }
 
-/** Throws if the sandbox was closed before or meanwhile. */
+/** Throws `closedError` if the sandbox is already closed, or if the work fails because it was closed meanwhile. */
 export async function runWhileOpen<Value>(
   sandbox: InProcessSandbox,
   work: () => Promise<Value>,
@@ -102,7 +102,7 @@ const START_FAILURE = {
   next: "report this bug",
 };
 
-/** The kit prints nothing, and throws errors instead. */
+/** The kit throws errors instead of printing them. */
 export const SILENT_OUTPUT = { info: () => undefined, trace: () => undefined };
 
 function createMemoryLog() {

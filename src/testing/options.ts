@@ -18,10 +18,10 @@ import type { SandboxOptions } from "./types.ts";
 import type { ServeOptions } from "../host/options.ts";
 import { parseDurationText } from "../core/duration.ts";
 
-/** The clocks of a sandbox with a seed are frozen at this time by default. */
+/** The default time at which a seed freezes the clocks. */
 const DEFAULT_SEEDED_TIME = Date.UTC(2026, 0, 1);
 
-/** Other names are refused: a misspelled option would silently have its default. */
+/** Other names are refused, because a misspelled option would silently have its default. */
 const OPTION_NAMES: ReadonlySet<string> = new Set<keyof SandboxOptions>([
   "state",
   ...KIT_SETTING_NAMES,
@@ -33,7 +33,7 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof SandboxOptions>([
 
 const DEFAULT_WAIT_MS = 5000;
 
-/** Makes the checks of the command line and the configuration. Throws a StartError. */
+/** Applies the same checks as the command line and the configuration. Rejects with a StartError. */
 export async function parseOptions(
   guest: GuestWorld,
   options: SandboxOptions,
@@ -53,7 +53,7 @@ export async function parseOptions(
     ...settings,
     ...(options.port === undefined ? {} : { port: options.port }),
   };
-  // An existing state may contain ids of the seed already, so it gets random ids.
+  // Existing state may already contain ids from this seed, so its new ids are random.
   const isNew = folder === undefined || !guest.files.exists(stateFile(folder, "database"));
   const { renew, ...source } =
     seed === undefined || !isNew
@@ -62,7 +62,7 @@ export async function parseOptions(
   return {
     ...settings,
     rateLimit: settings.rateLimit ?? "off",
-    // One delivery at a time: the order of several simultaneous answers would differ from run to run.
+    // With concurrent deliveries, the order of the answers would differ from run to run.
     ...(seed === undefined ? {} : { deliveriesInFlight: settings.deliveriesInFlight ?? 1 }),
     port: port ?? 0,
     quiet: true,
@@ -71,7 +71,7 @@ export async function parseOptions(
     hasSocket: port !== null,
     renewSeed: renew,
     waitTimeoutMs,
-    // Settings in the environment are for commands, not for the kit.
+    // Environment variables configure commands, not the kit.
     world: { ...guest, env: {}, ...source },
   };
 }
@@ -121,7 +121,7 @@ async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<S
 }
 
 function settingsIn(options: SandboxOptions): ServeOptions {
-  // `port: null` is not a setting of the configuration: it means that there is no socket.
+  // `port: null` (no socket) is an option of the kit that the configuration does not have.
   const givenFields = KIT_SETTING_NAMES.flatMap((name) =>
     options[name] === null ? [] : [[snakeCase(name), options[name]]],
   );
@@ -155,5 +155,5 @@ export function parseMomentOption(moment: string | Date): number {
   return milliseconds;
 }
 
-/** A time without a zone would depend on the machine. */
+/** Requires a zone, because a time without one would depend on the machine's zone. */
 const ZONED_TIME = /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:?\d\d)$/i;

@@ -66,7 +66,7 @@ export async function startReceiver(
   const { world } = sandbox;
   const deliveries: Received[] = [];
   const signals = createWriteSignals(world);
-  // Read for each request, because a secret can be rotated meanwhile.
+  // Read for each request, because secrets can be rotated while the receiver runs.
   const secrets = async (): Promise<readonly string[]> => {
     const { inForce } = await calls.control({ name: "showSecret", storeId, id: endpointId, body: undefined });
     return inForce;
@@ -132,7 +132,7 @@ async function listen(
       try {
         return respond(await take(request));
       } catch (error) {
-        // The user's `answer` failed, or the store was deleted. The attempt records the message.
+        // The user's `answer` threw, or the store was deleted. The delivery attempt records this body.
         return respond(
           500,
           `the answer of the receiver failed: ${isError(error) ? error.message : String(error)}`,
@@ -146,7 +146,6 @@ async function listen(
   return listenResult.value;
 }
 
-/** Throws if an untyped caller returned anything else than 200 to 599. */
 function parseStatus(status: unknown): number {
   if (typeof status === "number" && Number.isInteger(status) && status >= 200 && status <= 599) return status;
   throw new Error(`it returned ${printableLiteral(status)}; expected a status from 200 to 599`);

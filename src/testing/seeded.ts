@@ -1,4 +1,3 @@
-// With a seed, ids are the same in each run, because each is drawn from a named stream: `world.uuid(storeId)`.
 import { createHash } from "node:crypto";
 
 const BLOCK_BYTES = 32;
@@ -6,9 +5,9 @@ const TIME_BYTES = 6;
 const UUID_BYTES = 16;
 
 /**
- * The same seed gives the same values on every platform (decision 98). Each is a hash of the seed, its kind, its stream
- * and its number in that stream, so streams do not affect each other. The ids of a stream sort in the order in which
- * they were drawn, until `renew`: the time in each is one millisecond after the previous one, from `startMs` on.
+ * The same seed gives the same values on every platform (decision 98). Each stream, such as a store's, has its own
+ * counter, so that concurrent stores do not affect each other's ids. Until `renew`, the ids of a stream sort in the
+ * order in which they were drawn.
  */
 export function createSeededSource(seed: string, startMs: number) {
   const counts = new Map<string, number>();
@@ -20,7 +19,7 @@ export function createSeededSource(seed: string, startMs: number) {
     return { count, bytes: createHash("sha256").update(`${name} ${count}`).digest() };
   };
   return {
-    /** Ids then come from this seed and the position, so that no id occurs twice. */
+    /** Later values also depend on the position, so that they do not repeat earlier ones. */
     renew: (position: number) => void (positions = [...positions, position]),
     uuid: (stream = "") => {
       const { count, bytes } = drawBlock("uuid", stream);

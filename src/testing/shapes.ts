@@ -10,7 +10,7 @@ import { requestEntry } from "../core/request/shapes.ts";
 import { deliveryAttempt as attemptEntry, deliveryEntry } from "../core/webhook/shapes.ts";
 import type { WebhookEvent } from "../core/webhook/webhook.ts";
 
-/** In answers of the control API, a time is a number of milliseconds. */
+/** The control API sends times in milliseconds since the epoch. */
 const time = z.codec(z.number(), z.date(), {
   decode: (milliseconds) => new Date(milliseconds),
   encode: (date) => date.getTime(),
@@ -29,7 +29,7 @@ export const fault = z.extend(z.omit(faultRequest, { profile: true }), {
 
 export const faultProfile = z.object({
   profile: z.enum(FAULT_PROFILES),
-  /** The random seed for all faults of the profile. Default: random. */
+  /** The seed of the profile's random choices. Default: random. */
   seed: faultRequest.shape.seed,
 });
 
@@ -47,7 +47,7 @@ export const deliveryAttempt = z.extend(attemptFields, {
   startedAt: time,
   finishedAt: timeOrNull,
   error: z.nullable(z.string()),
-  /** The error's own text, such as `connect ECONNREFUSED 127.0.0.1:3000`. */
+  /** The message of the error, such as `connect ECONNREFUSED 127.0.0.1:3000`. */
   message: z.nullable(z.string()),
   fault: z.nullable(faultAction),
 });
@@ -86,20 +86,20 @@ export { invariant, payerOutcome } from "../core/judge/shapes.ts";
 export const exploreFault = z.omit(fault, { until: true });
 
 export const brokenInvariant = z.object({
-  /** The faults in the form of `store.faults.add`, which must be added one after the other. */
+  /** The faults to pass to `store.faults.add`, in this order. */
   faults: z.array(exploreFault),
   ...finding.shape,
 });
 
 export const exploration = z.object({
   ...searchResult.shape,
-  /** The number of schedules; each schedule is one history. */
+  /** The number of schedules that were run, except to shrink or confirm a finding. */
   histories: z.int(),
   /** The places of faults, such as `POST /v1/orders 1`, and `payer`, the place of the payer's outcomes. */
   places: z.array(z.string()),
-  /** The number of schedules of the last size that were skipped because of the budget or `maxSchedules`. */
+  /** The number of schedules that the budget or `maxSchedules` cut off, not counting larger schedules. */
   notRun: z.int(),
-  /** Each cause once, with the smallest schedule that shows it, confirmed by three runs. */
+  /** One entry for each cause, with the smallest schedule that shows it; three more runs confirmed it. */
   broken: z.array(brokenInvariant),
   /** Payments that no webhook could report to the application. */
   advice: z.array(z.object({ faults: z.array(exploreFault), text: z.string() })),

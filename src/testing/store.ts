@@ -36,7 +36,7 @@ export function storeOf(sandbox: InProcessSandbox, sharedParts: SharedParts, sto
       return calls.create({ path, apiKey, idempotencyKey, body });
     },
     get,
-    // Unknown fields are passed on, and refused by the control API.
+    // Unknown fields are passed on, so that the control API refuses them.
     list: async (filter = {}) => Promise.all((await listIds(calls, storeId, { ...filter, object })).map(get)),
   });
   const forget = (): void => receivers.forget(storeId);
@@ -119,7 +119,7 @@ async function listIds(
   return [...ids, ...(await listIds(calls, storeId, { ...filter, before: list.nextBefore }))];
 }
 
-/** The newest checkout if several have the order_id. */
+/** Accepts an id or an order_id; if several checkouts have the order_id, the newest is meant. */
 async function checkoutId(calls: Calls, storeId: string, text: string): Promise<string> {
   if (isUuid(text)) return text;
   const body = { orderId: text, limit: 1 };
@@ -158,7 +158,7 @@ function endpointsOf(calls: Calls, storeId: string): Endpoints {
   const setState = async (id: string, action: RequestOf<"setEndpointState">["action"]): Promise<Endpoint> =>
     endpointOf(await calls.control({ name: "setEndpointState", storeId, id, body: { action } }));
   return {
-    // Unknown options are passed on, and refused by the control API.
+    // Unknown options are passed on, so that the control API refuses them.
     add: async (url, { events, ...options } = {}) => {
       const body = { url, eventTypes: events, ...options };
       const endpoint = await calls.control({ name: "addEndpoint", storeId, body });

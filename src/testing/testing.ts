@@ -1,5 +1,5 @@
 /**
- * `hosted-checkout/testing`: the sandbox in a test suite. It runs in the process of the suite, and therefore reads no
+ * `hosted-checkout/testing`: the sandbox in the process of a test suite. As a guest in that process, it reads no
  * environment variables, handles no signals, and prints nothing except a warning if it is not closed (decision 97).
  */
 import { guestWorld } from "../world/real.ts";
@@ -41,8 +41,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 }
 
 /**
- * Makes purchases with an application under schedules of faults, single faults first, each run in a new store. Reports
- * the broken invariants (docs/explore.md). Rejects if the application does not work without faults.
+ * Makes purchases with an application while faults are injected, first one at a time, then combined; each run has its
+ * own store. Reports the broken invariants (docs/explore.md). Rejects if the application does not work without faults.
  */
 export async function explore(options: ExploreOptions): Promise<Exploration> {
   const { seed = drawSeed() } = options;
@@ -76,7 +76,7 @@ function sandboxOf(service: InProcessSandbox, calls: Calls, identity: StoreIdent
   let firstHandle = add(identity);
   const forget = (): void => receivers.forget();
   const { fetch: send, handler } = createFetch(service);
-  // The receivers end after the sandbox, so that they still answer its deliveries in flight.
+  // Receivers end after the sandbox, so that they still answer the deliveries in flight.
   const endPromise = service.endPromise.then(() => receivers.end()).finally(service.end);
   const close = async (): Promise<void> => {
     const timersProblem = fakeTimersProblem();
@@ -121,7 +121,7 @@ function sandboxOf(service: InProcessSandbox, calls: Calls, identity: StoreIdent
   return setInternals(sandbox, { running: service, calls });
 }
 
-/** If its folder has lost the API key, creates a new key. */
+/** Creates a new API key if the folder no longer has the store's key. */
 async function firstStore({ ready }: InProcessSandbox, calls: Calls): Promise<StoreIdentity> {
   const { store_id: id, merchant_id: merchantId, store_name: name, signing_secret: signingSecret } = ready;
   const apiKey = ready.api_key ?? (await calls.control({ name: "createKey", storeId: id, body: {} })).apiKey;

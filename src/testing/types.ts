@@ -1,6 +1,6 @@
 /**
- * Types of `hosted-checkout/testing`. Bodies of v1 and of webhooks use the names of the wire; everything else is
- * camelCase.
+ * Types of `hosted-checkout/testing`. Bodies of v1 and of webhooks have snake_case fields, as in HTTP; all other types
+ * have camelCase fields.
  */
 import type { DomainOf } from "../core/shape/fields.ts";
 import type { Dialect } from "../core/shape/dialect.ts";
@@ -19,23 +19,24 @@ import type {
 import type { WebhookCheckout, WebhookCode, WebhookEvent } from "../core/webhook/webhook.ts";
 
 export type SandboxOptions = {
-  /** Where the state is kept. `checkout` commands can use a folder, which outlives the process. Default: `memory`. */
+  /** Where the state is kept. A folder outlives the process and works with `checkout` commands. Default: `memory`. */
   readonly state?: "memory" | { readonly folder: string };
   /**
-   * The port on loopback, or 0 for any free port. With null there is no socket: only `sandbox.fetch` and
-   * `sandbox.handler` reach the sandbox. Default: 0; with a seed null, because a free port differs from run to run. An
-   * application that sends its requests itself needs a port, even with a seed.
+   * The port on loopback, or 0 for any free port. With null, there is no socket, and only `sandbox.fetch` and
+   * `sandbox.handler` reach the sandbox. An application that sends requests itself needs a port, even with a seed.
+   * Default: 0; with a seed, null, because a free port differs from run to run.
    */
   readonly port?: number | null;
   /**
-   * The same seed and the same sequence of calls give the same ids, secrets, and times by the stores' clocks. Timestamps
-   * and signatures of webhooks, and snapshots, depend on the real time. A folder with existing state gets random ids.
-   * With a seed, an endpoint gets one delivery at a time (more with `deliveries_in_flight` of a configuration), because
-   * the order of concurrent answers would differ from run to run. Default: random.
+   * Makes runs repeatable: the same seed and the same calls give the same ids, secrets and store times. Timestamps and
+   * signatures of webhooks, and snapshots, still depend on the real time. A folder with existing state gets random ids.
+   * With a seed, an endpoint gets one delivery at a time, unless the configuration sets `deliveries_in_flight`.
+   * Default: random.
    */
   readonly seed?: string;
   /**
-   * The time at which the clock of each new or reset store is frozen, in ISO 8601, or `real` for running clocks.
+   * The time at which the clock of each new or reset store is frozen, in ISO 8601 with a zone, or `real` for running
+   * clocks.
    * Default: `real`; with a seed, `2026-01-01T00:00:00Z`.
    */
   readonly now?: string;
@@ -49,13 +50,13 @@ export type SandboxOptions = {
   /** Hosts to which events may be sent in addition to this machine. Default: none. */
   readonly allowTargets?: readonly string[];
   /**
-   * A configuration in the form of `checkout.config.json`, or the path of its file. Default: none; files are not
-   * searched for.
+   * A configuration in the form of `checkout.config.json`, or the path of such a file. The other options override its
+   * settings. Default: none, even if the working directory has a `checkout.config.json`.
    */
   readonly config?: string | CheckoutConfig;
   /**
-   * The default timeout of `waitFor`, in milliseconds. Default: 5000; in `createStoreTest` of vitest and jest, whose
-   * tests end after 5 s, 4000.
+   * The default timeout of `waitFor`, in milliseconds. Default: 5000; 4000 in `createStoreTest` of vitest and jest,
+   * whose tests time out after 5 s.
    */
   readonly waitTimeoutMs?: number;
 };
@@ -63,41 +64,41 @@ export type SandboxOptions = {
 /** A sandbox in this process. */
 export interface Sandbox extends AsyncDisposable {
   /**
-   * The address of v1, for `CHECKOUT_BASE_URL`. Without a socket, it begins with `public_url` of the configuration, if
-   * that is set: the origin of the application that mounts the sandbox.
+   * The base URL of v1, for `CHECKOUT_BASE_URL`. Without a socket, it starts with the configuration's `public_url`, if
+   * set, which is the origin of an application that mounts the sandbox.
    */
   readonly baseUrl: string;
-  /** The origin of the sandbox, including its control API; without a socket, only `sandbox.fetch` reaches it. */
+  /** The origin of v1 and of the control API. Without a socket, requests to it must go through `sandbox.fetch`. */
   readonly origin: string;
   /** The bearer token of the control API. */
   readonly controlToken: string;
-  /** The id of this instance. Changes with each start in memory, each reset and each restore, even with a seed. */
+  /** Identifies the current data: each start in memory, each reset and each restore changes it, even with a seed. */
   readonly instanceId: string;
   /** The first store; after a restore of the whole sandbox, the first store of the snapshot. */
   readonly store: Store;
   /** Creates an isolated store with its own API key and signing secret, for example one for each test. */
   createStore(options?: StoreOptions): Promise<Store>;
-  /** Sends a request to this sandbox without a socket; never reaches any other server. */
+  /** Sends a request to this sandbox without a socket, and never to another server. Relative URLs use `origin`. */
   readonly fetch: typeof fetch;
   /**
-   * Answers a request, so that an application can mount the sandbox; the Host of the request must be allowed
-   * (`allow_hosts`). Rejects with a TypeError if a fault loses the answer: the application should then close the
+   * Answers a request, so that an application can mount the sandbox. The request's Host must be allowed
+   * (`allow_hosts`). Rejects with a TypeError if a fault loses the answer; the application should then close the
    * connection.
    */
   handler(request: Request): Promise<Response>;
-  /** Takes a snapshot of the whole sandbox, which another sandbox can restore, too. */
+  /** Takes a snapshot of all stores, which another sandbox can restore as well. */
   snapshot(): Promise<Uint8Array>;
   /**
    * Replaces all stores with the stores of a snapshot, and returns their handles, the first store first. Existing
-   * handles of stores in the snapshot stay valid. Stores from another sandbox's snapshot keep the snapshot's secrets,
-   * and get a new API key.
+   * handles of these stores stay valid. Stores from another sandbox's snapshot have its signing secrets, and get new
+   * API keys.
    */
   restore(snapshot: Uint8Array): Promise<readonly Store[]>;
   /**
    * Deletes the orders, events and all other history of all stores; keeps keys, prices, endpoints and other settings.
    */
   reset(): Promise<void>;
-  /** Stops the sandbox and its receivers, and releases all handles, timers, ports and locks. */
+  /** Stops the sandbox and its receivers, and releases their ports, timers and locks. */
   close(): Promise<void>;
 }
 
@@ -106,7 +107,10 @@ export type StoreOptions = {
   readonly name?: string;
   /** The id of an existing merchant, or `new`. Default: the merchant of the first store. */
   readonly merchant?: string;
-  /** The dialect of the store, as `calibrate --write-dialect` writes it. Default: the sandbox's dialect. */
+  /**
+   * The names and formats of another service, as `calibrate --write-dialect` writes them. Default: the sandbox's
+   * dialect.
+   */
   readonly dialect?: Dialect;
 };
 
@@ -122,14 +126,14 @@ export interface Store extends AsyncDisposable {
   readonly orders: Checkouts;
   readonly sessions: Checkouts;
   /**
-   * Pays an order or a session on behalf of the payer, by its id or its order_id; if several have the order_id, the
+   * Simulates a payment of an order or session, given by its id or order_id; if several have the order_id, of the
    * newest. Default outcome: `succeeded`.
    */
   pay(id: string, outcome?: PayOutcome): Promise<Checkout>;
   readonly clock: Clock;
   readonly faults: Faults;
   readonly endpoints: Endpoints;
-  /** The events of the store. A reset deletes them. */
+  /** The events of the store since its creation or last reset. */
   readonly events: Log<Event, EventType>;
   /** The deliveries of events to endpoints, with their attempts. */
   readonly deliveries: Log<Delivery, EventType>;
@@ -141,13 +145,13 @@ export interface Store extends AsyncDisposable {
   /** Starts a receiver on a free loopback port, and adds it as an endpoint of the store. */
   receiver(options?: ReceiverOptions): Promise<Receiver>;
   /**
-   * The timeline of a request, a checkout, an event, a delivery or an order_id, as shown by `checkout explain`: in
-   * chronological order, except that each delivery follows its event, with all its attempts.
+   * The timeline of a request, a checkout, an event, a delivery or an order_id, as shown by `checkout explain`. It is
+   * in chronological order, except that each delivery, with all its attempts, directly follows its event.
    */
   timeline(id: string): Promise<Timeline>;
-  /** Takes a snapshot of the store. */
+  /** Takes a snapshot of the store, for `restore`. */
   snapshot(): Promise<Uint8Array>;
-  /** Restores a snapshot of this store, or of another sandbox's store with the same id, with its secrets. */
+  /** Restores a snapshot that contains this store. From another sandbox, the snapshot's signing secret is kept. */
   restore(snapshot: Uint8Array): Promise<void>;
   /**
    * Deletes the history of the store and the webhooks that its receivers have received; endpoints, keys and prices are
@@ -175,7 +179,7 @@ export type Checkouts = {
 
 export type CheckoutFilter = { readonly status?: Checkout["status"]; readonly orderId?: string };
 
-/** The body of a create, with an amount or with a price of the catalog. */
+/** The body of a create request, with an amount or with a price of the catalog. */
 export type CreateCheckout = DomainOf<typeof createCheckout>;
 
 /** An order or a checkout session, in the form of v1. */
@@ -187,12 +191,12 @@ export type Event = WebhookEvent;
 export type EventType = DomainOf<typeof eventType>;
 
 /**
- * The outcome of a payment. `pending`: an attempt begins and stays open. `declined`: the attempt is refused, and the
- * checkout stays pending until the fifth refusal; there is no event for a decline.
+ * The outcome of a payment. `pending`: an attempt begins and stays open. `declined`: the attempt fails without an event
+ * of its own, and the checkout stays pending; the fifth decline fails the checkout.
  */
 export type PayOutcome = DomainOf<typeof payOutcome>;
 
-/** The clock of a store. Each function returns the time that the clock then shows. */
+/** The clock of a store. Each function resolves to the clock's time after the call. */
 export type Clock = {
   readonly now: () => Promise<Date>;
   readonly freeze: () => Promise<Date>;
@@ -213,7 +217,7 @@ export type Endpoints = {
     options?: {
       /** Event types or patterns such as `order.*`. Default: all. */
       readonly events?: readonly string[];
-      /** Delivers one event after the other, each with all its attempts. Default: false. */
+      /** Delivers one event at a time, and the next one only after all its attempts. Default: false. */
       readonly inOrder?: boolean;
       /** CA certificates in PEM to trust for an https URL. Default: the CAs of the sandbox. */
       readonly ca?: string;
@@ -247,25 +251,24 @@ export type StoreEnv = {
   readonly CHECKOUT_SIGNING_SECRET: string;
 };
 
-/** Matches items whose fields have these values: an object by the fields that it names, a Date by its time. */
+/** Matches items that have the given values in the given fields. Nested objects match in the same way. */
 export type Filter<Item> = Item extends readonly unknown[] | Date
   ? Item
   : Item extends object
     ? { readonly [Field in keyof Item]?: Filter<Item[Field]> | undefined }
     : Item;
 
-/** A text with which `waitFor` matches an item: a known type, or another text such as an id. */
+/** A string for `waitFor`: an event type, which editors can complete, or any other string such as an id. */
 export type MatchText<Type extends string> = Type | (string & { readonly length: number });
 
-/** A list that grows, oldest first. `Type`: the types of its items. */
+/** A growing list, oldest item first. `Type`: the event types that `waitFor` suggests. */
 export type Log<Item, Type extends string = string> = {
   readonly list: (filter?: Filter<Item>) => Promise<Item[]>;
   /**
-   * Resolves to the first matching item, which may already be in the log or arrive later. A string matches an id, the
-   * type of an event, of a received webhook or of a successful delivery, or the method and path of a request (`POST
-   * /v1/orders`). After `timeoutMs` of real time (default: `waitTimeoutMs` of the sandbox), it rejects with a WaitError
-   * that lists the newest items. It rejects at once with a CheckoutError if the event type does not exist. `count: 2`
-   * resolves to the second match, such as the second delivery of an event.
+   * Resolves to the first matching item, already in the log or not, or with `count: 2` to the second. A string matches
+   * an id, the type of an event, of a received webhook or of a successful delivery, or the method and path of a request
+   * (`POST /v1/orders`). Rejects with a CheckoutError if no event type has that name, and after `timeoutMs` of real time
+   * (default: `waitTimeoutMs` of the sandbox) with a WaitError that lists the newest items.
    */
   readonly waitFor: (
     match: MatchText<Type> | Filter<Item> | ((item: Item) => boolean),
@@ -283,8 +286,8 @@ export type LoggedRequest = DomainOf<typeof loggedRequest>;
 
 export type ReceiverOptions = {
   /**
-   * Returns the status to answer, from 200 to 599. If it throws or returns anything else, the answer is 500, and its
-   * body gives the reason. Default: 200 for a verified webhook, otherwise 400.
+   * Returns the status of the answer, from 200 to 599. If it throws or returns anything else, the receiver answers 500
+   * with the reason in the body. Default: 200 for a verified webhook, otherwise 400.
    */
   readonly answer?: (webhook: Received) => number | Promise<number>;
   /** Event types or patterns such as `order.*`. Default: all. */
@@ -293,11 +296,11 @@ export type ReceiverOptions = {
 
 /** A request that a receiver has received, verified or not. */
 export type Received = {
-  /** Whether signature and event are valid, and the timestamp is recent by `Date.now()`, even if a test replaced it. */
+  /** Whether the signature, the timestamp and the event are valid. The timestamp is compared with `Date.now()`. */
   readonly verified: boolean;
-  /** The code of a failed verification. */
+  /** The code of a failed verification; otherwise null. */
   readonly problem: WebhookCode | null;
-  /** The reason for a failed verification, in a sentence. */
+  /** The reason for a failed verification, in a sentence; otherwise null. */
   readonly message: string | null;
   /** The event of a verified webhook; otherwise null. */
   readonly event: Event | null;
@@ -318,7 +321,7 @@ export interface Receiver extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** A timeline, with one entry for each request, event, delivery and other change. */
+/** A timeline with one entry for each request, event, delivery and other change. */
 export type Timeline = {
   readonly summary: string;
   readonly entries: readonly TimelineEntry[];

@@ -66,7 +66,7 @@ export function registerCalibrate(group: Group): void {
       ),
       switchOption("--yes", "skip the confirmation prompt"),
       ...payerOptions(),
-      // A retry would hide the service's first answer.
+      // No `--retries`, because a retry would hide the service's first answer.
       ...targetOptions().filter((option) => option.name() !== "retries"),
     ],
     requires: [
@@ -90,7 +90,7 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   const path = options.out === undefined ? recordPath(context) : resolvePath(world, options.out);
   const record = options.check === true ? readRecord(context, path) : undefined;
   refuseOwnSandbox(context);
-  // Refuses the address before a message says that the key is sent there.
+  // Refuses a plain-http address before any message says that the key is sent there.
   refusePlainHttp(context.around.address()?.value);
   const { target, settings } = await connectToService(context);
   refusePlainHttp(target.baseUrl);
@@ -138,12 +138,12 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   return finalResult.missReasons.size > 0 ? EXIT.unreachable : EXIT.done;
 }
 
-/** Writes a file of a record's maximum size before any request, so that no full disk loses the answers. */
+/** Writes a file of a record's maximum size, so that a full disk is noticed before any request. */
 function requireWritable({ world }: Context, path: string, runId: string): void {
   const kind = world.files.stat(path)?.kind;
   if (kind !== undefined && kind !== "file")
     throw refuseUsage(`${path} is not a regular file`, "name another file; nothing was sent");
-  // With the id of this run, the name differs from the names of the user's files.
+  // The run id keeps this name from colliding with a file of the user.
   const trialPath = `${path}.${runId}`;
   world.files.createNew(trialPath, " ".repeat(MAX_RECORD_BYTES));
   world.files.remove(trialPath);
@@ -173,7 +173,7 @@ async function compare(
   return gaps.length > 0 ? EXIT.unreachable : EXIT.done;
 }
 
-/** The sandbox would be compared with itself. */
+/** Without an address, calibrate would compare the sandbox with itself. */
 function refuseOwnSandbox({ around }: Context): void {
   if (around.options.target !== undefined || around.address() !== undefined) return;
   throw refuseUsage(

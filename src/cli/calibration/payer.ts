@@ -26,7 +26,7 @@ export type PayerOptions = CommonOptions & {
   readonly secretFile?: string;
 };
 
-/** The default is the same in each run, because the receiver's URL is registered with the service. */
+/** A fixed port, because the receiver's URL stays registered with the service between runs. */
 const DEFAULT_PORT = 4300;
 const IDLE_TIMEOUT_MS = 30_000;
 const MAX_BODY_BYTES = 1024 * 1024;

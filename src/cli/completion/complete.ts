@@ -8,7 +8,7 @@ import { createProgram } from "../program.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { kindOfArgument, kindOfOption, type Completion, type ValueKind } from "./kinds.ts";
 
-/** Values with these characters could not be inserted, or would change the terminal. */
+/** Values with control characters are not offered, because a shell cannot insert them safely. */
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
 type Place = {
@@ -22,9 +22,8 @@ type Place = {
 type CompletionAnswer = { readonly candidates: readonly Completion[]; readonly mayBeFile: boolean };
 
 /**
- * Answers `checkout complete -- WORDS`, which the script of a shell calls at each Tab: a line for each value that the
- * last word may become, with a tab and its description, and then `:4`, or `:0` if the word can also be a file name.
- * `--next` before `--` adds an empty last word.
+ * Runs `checkout complete -- WORDS`, which a shell's completion script calls for each Tab. Prints a value, a tab and a
+ * description per line, then `:4`, or `:0` if file names also fit. `--next` before `--` adds an empty last word.
  */
 export async function printCompletions(world: World, version: string): Promise<number> {
   const end = world.argv.indexOf("--");
@@ -92,11 +91,11 @@ async function valuesOf(
     ...(dir && { dir }),
     trustFolder: earlierWords.includes("--trust-folder"),
   };
-  // Most Tabs need neither the folder nor the control API.
+  // Imported only here, because most completions need neither the folder nor the control API.
   const { sandboxValues } = await import("./values.ts");
   const { createPrinter } = await import("../printer.ts");
   const { surroundingsOf } = await import("../target/surroundings.ts");
-  // Only values may be printed.
+  // The completion script reads the output, so only values may be printed.
   const printer = await createPrinter({ ...world, stderr: world.stdout }, { json: true });
   const silentPrinter = {
     ...printer,
@@ -151,7 +150,7 @@ function findPosition(program: Command, earlierWords: readonly string[]) {
       continue;
     }
     if (word.startsWith("-")) {
-      // `--dir` may precede the command that has it.
+      // An option such as `--dir` may precede the command that defines it.
       const namedOption =
         findOption(command, word) ?? findNestedOption(program, word) ?? findOption(LEADING_OPTIONS, word);
       if (namedOption?.required === true) option = namedOption;

@@ -9,7 +9,7 @@ import type { Completion, ValueKind } from "./kinds.ts";
 const TIMEOUT_MS = 1000;
 const MAX_CHECKOUTS = 200;
 
-/** Empty if no sandbox answers in time. May ignore `prefix`. */
+/** Returns an empty list if no sandbox answers in time. The caller must still filter by `prefix`. */
 export async function sandboxValues(
   context: Context,
   kind: ValueKind,
@@ -59,7 +59,7 @@ async function checkoutValues(
   target: ControlTarget,
   { kind, prefix }: { readonly kind: "checkout" | "orderId"; readonly prefix: string },
 ): Promise<readonly Completion[]> {
-  // `q` does not find an id by its beginning, so `q` is left out if an id may begin with the typed text.
+  // The search `q` cannot match the start of an id, so it is omitted if the typed text may be one.
   const q = prefix === "" || /^[0-9a-f-]+$/i.test(prefix) ? {} : { q: prefix };
   const body = { limit: MAX_CHECKOUTS, ...q };
   const { checkouts } = await callAt(context, target, { name: "listCheckouts", body });
@@ -67,7 +67,7 @@ async function checkoutValues(
     value: orderId,
     description: `${object === "order" ? "order" : "session"}, ${status}`,
   }));
-  // Offers ids only after a character was typed, because order_ids are easier to read.
+  // Ids are offered only once something is typed, because order_ids are easier to read.
   const offersIds = kind === "checkout" && prefix !== "";
   return [
     ...orderIds,

@@ -15,7 +15,7 @@ type RequestedOptions = {
   readonly givenSecrets: GivenSecrets;
 };
 
-/** Only requested options are compared (decision 75). Secrets are never shown. */
+/** Compares only requested options (decision 75), and never shows secrets. */
 export async function sandboxDifferences(
   context: Context,
   { options, givenSecrets }: RequestedOptions,
@@ -34,7 +34,7 @@ function settingDifferences(options: ServeOptions, { description }: RunningSandb
     expected: requested,
     live,
   }));
-  // Options that a configuration cannot contain.
+  // A configuration cannot contain these options.
   const rows: readonly (readonly [field: string, given: string | undefined, live: string])[] = [
     ["log_format", options.logFormat, settings.logFormat],
     ["quiet", options.quiet === true ? "yes" : undefined, settings.quiet ? "yes" : "no"],
@@ -67,7 +67,7 @@ async function secretDifferences(
   );
 }
 
-/** The sandbox stores only hashes: a dry run shows whether the key would have to be added. */
+/** The sandbox stores only hashes of keys, so a dry run must show whether it would add the key. */
 async function isKeyOfSandbox(
   context: Context,
   { value }: GivenSecret,
@@ -112,7 +112,7 @@ export function hideSecretsOf(stores: readonly RequestedStore[], { hide }: Conte
   for (const { apiKeys = [], signingSecret = "" } of stores) [...apiKeys, signingSecret].forEach(hide);
 }
 
-/** Loads the table of operations, which other starts do not need. */
+/** Imports the table of operations only here, because most starts do not need it. */
 async function planAt(
   context: Context,
   stores: readonly RequestedStore[],

@@ -62,12 +62,11 @@ export function registerDoctor(listVariables: CheckSubjects["listVariables"]) {
 
 type Report = ResultOf<"doctor">;
 
-/** Exits with 1 if a check finds a problem; a warning or an unknown state is not a failure. */
 async function runDoctor(context: Context, listVariables: CheckSubjects["listVariables"]): Promise<number> {
   const { world, printer, version } = context;
   const subjects = createCheckSubjects(context, listVariables);
   for (const secret of knownSecrets(subjects)) printer.hide(secret);
-  // The path of the home folder contains the user's name.
+  // The home folder's path contains the user's name, which does not belong in a shared report.
   const home = world.env["HOME"] || "/";
   const clean = (text: string): string => {
     const line = printable(printer.redact(text)).trim().replace(/\s+/g, " ");
@@ -75,7 +74,7 @@ async function runDoctor(context: Context, listVariables: CheckSubjects["listVar
   };
   const startHint = startCommand(world, subjects.folder);
   const checks: Report["checks"][number][] = [];
-  // In sequence: other checks must not slow down the measured answer of the sandbox.
+  // Checks run one at a time, so that they do not distort the sandbox's measured response time.
   for (const [check, run] of Object.entries(CHECKS)) {
     const [status, finding, next] = await runCheck(run, subjects);
     const nextCommand =
@@ -100,7 +99,7 @@ async function runCheck(check: Check, subjects: CheckSubjects): Promise<Finding>
 
 const COLOURS = { ok: "green", warning: "cyan", problem: "red", unknown: "dim" } as const;
 
-/** A report has this width on any terminal, because reports are pasted into issue forms. */
+/** The same on every terminal, because reports are pasted into issue forms. */
 const REPORT_WIDTH = 80;
 
 function reportText({ version, at, checks: rows }: Report, style: Style): string {

@@ -12,7 +12,7 @@ import { isSecretVariable } from "../../core/request/redaction.ts";
 import type { CheckSubjects, Finding } from "./subjects.ts";
 
 const MAX_DISTANCE = 4;
-/** Numbers, durations, switches, hosts, ids. Paths and headers are not printed. */
+/** Matches numbers, durations, switches, hosts and ids, which can be printed because they are no secrets. */
 const PLAIN_VALUE = /^[a-z0-9][a-z0-9.:,-]{0,40}$/i;
 const HIDDEN_VARIABLE_PATTERN = /_(HEADER|FORWARD|ROUTE|CA|DIR|URL)$/;
 

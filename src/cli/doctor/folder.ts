@@ -23,7 +23,7 @@ import { CLOCK_TOLERANCE_MS, folderCheck, type Check, type CheckSubjects, type F
 const MIB = 1024 * 1024;
 const LOW_SPACE_BYTES = 200 * MIB;
 const MIN_SPACE_BYTES = 4 * MIB;
-/** Shared with other machines. SQLite's locks do not work on them. */
+/** Network file systems, on which SQLite's file locks are unreliable. */
 const SHARED_FILE_SYSTEMS = new Set(["nfs", "cifs", "smb2", "9p"]);
 
 export function checkFolder({ context: { world, around }, folder, checkTrust }: CheckSubjects): Finding {
@@ -46,7 +46,7 @@ export function checkFiles(subjects: CheckSubjects): Finding {
   unwrap(readAdminToken(world, folder));
   if (hostedCommand(world, folder) === undefined) unwrap(requireDatabase(world, folder));
   else unwrap(readHostedState(world, folder));
-  // If there is a database, its key is only read; no key is created.
+  // In a folder with a database, this only reads the master key, and never creates one.
   if (world.files.exists(stateFile(folder, "database")))
     unwrap(readOrCreateMasterKey(world, folder, "filled"));
   return ["ok", ownFiles(subjects).toSorted().join(", ")];

@@ -31,7 +31,7 @@ export async function checkLock({ context: { world, around }, folder }: CheckSub
   if (record !== undefined) return ["ok", `held by the running sandbox (pid ${record.pid})`];
   const path = stateFile(folder, "run");
   const text = world.files.read(path) ?? "";
-  // A crash can leave an empty file, which names no process.
+  // A crash can leave an empty run file, which names no process.
   if (text === "") return ["ok", "no sandbox uses the folder"];
   const run = parseRunRecord(text);
   if (run === undefined)
@@ -107,7 +107,7 @@ export async function checkEndpoints(ask: CallOperation): Promise<Finding> {
 
 async function judgeEndpoint(ask: CallOperation, endpoint: EndpointEntry): Promise<Finding> {
   const { id, state, reason, pausedBy, hold } = endpoint;
-  // The path of an address can hold a secret.
+  // Shows only the origin, because the path of a webhook URL can contain a secret.
   const label = `${id} (${URL.canParse(endpoint.url) ? new URL(endpoint.url).origin : "no address"})`;
   const enableCommand = `checkout endpoints enable ${id}`;
   if (state === "paused" && pausedBy === "listener")
@@ -118,7 +118,7 @@ async function judgeEndpoint(ask: CallOperation, endpoint: EndpointEntry): Promi
     return ["warning", `${label}: ${printable(reason ?? "")}`, `${START_SANDBOX} --adopt`];
   const body = { endpointId: id, limit: MAX_DELIVERIES };
   const { deliveries } = await ask({ name: "listDeliveries", body });
-  // Deliveries are listed newest first; of two that ended at the same time, the first counts.
+  // The list is newest first and the sort is stable, so the newest of several simultaneous ends wins.
   const [lastDelivery] = deliveries.toSorted((left, right) => endOf(right) - endOf(left));
   const isFine = lastDelivery?.state === "succeeded" || lastDelivery?.state === "dropped";
   if (lastDelivery === undefined || endOf(lastDelivery) === 0 || isFine) return ["ok", label];

@@ -12,14 +12,14 @@ import { unwrapAnswer } from "../target/call.ts";
 import type { KnownVariables } from "../variables.ts";
 import { findSandbox, sandboxOfFolder, resolveStore } from "../target/control.ts";
 
-/** `warning`: the subject works, but perhaps not as expected. `unknown`: it could not be checked; the text says why. */
+/** `warning`: works, but perhaps not as expected. `unknown`: could not be checked, for the reason in `found`. */
 export type Finding = readonly [
   status: "ok" | "warning" | "problem" | "unknown",
   found: string,
   next?: string | undefined,
 ];
 
-/** Changes nothing. Sends requests only to this machine, or to the sandbox of a store's token. May throw a refusal. */
+/** A check changes nothing, and sends requests only to this machine or to a sandbox. It may throw `Refused`. */
 export type Check = (subjects: CheckSubjects) => Finding | Promise<Finding>;
 
 export function folderCheck(check: Check): Check {

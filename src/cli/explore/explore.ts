@@ -84,7 +84,7 @@ async function runExplore(
       ? await exploreInOwnSandbox(request)
       : await exploreInRunningSandbox(request, options.receiver);
   if (schedule === undefined) await recordExploration(context, result);
-  // Only schedules without kills, because `checkout exec --fault` cannot kill.
+  // The file is for `checkout exec --fault`, which cannot kill a process.
   const finding = result.broken.find(({ faults }) => faults.every(({ action }) => !isKill(action)));
   if (path !== undefined && finding !== undefined)
     world.files.write(path, `${JSON.stringify(finding.faults.map(faultJson), null, 2)}\n`);
@@ -140,7 +140,7 @@ type ExploreRequest = {
 
 async function exploreInOwnSandbox(request: ExploreRequest): Promise<ExplorationResult> {
   const { context } = request;
-  // A start in this folder would use the same settings.
+  // Uses the dialect that `checkout sandbox start` would use in this folder.
   const { dialect, sandbox: { like } = {} } = unwrap(await loadConfig(context.world, {}))?.config ?? {};
   const service = serveSandbox(
     context,
@@ -157,7 +157,7 @@ async function exploreInOwnSandbox(request: ExploreRequest): Promise<Exploration
   return unwrap(await service);
 }
 
-/** The end of the lease removes the store's faults and resets its clock. */
+/** Holds a lease, because its end removes the store's faults and resets the store's clock. */
 async function exploreInRunningSandbox(
   request: ExploreRequest,
   receiver: string,
@@ -198,7 +198,7 @@ const KILLS: KillsByPlace = { request: ["kill"], delivery: ["kill", "kill_after_
 const MAX_LEASE_MS = 25 * 3_600_000;
 const LEASE_MARGIN_MS = 3_600_000;
 
-/** Runs use new order_ids, because the merchant's records outlive a run's store. */
+/** Each purchase gets a new order_id, because the merchant's records outlive the store of a run. */
 function exploredShop(
   { context, options, description, signal }: ExploreRequest,
   target: ControlTarget,

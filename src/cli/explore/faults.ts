@@ -28,14 +28,14 @@ export function parseExploreSchedule(text: string, payer: PayerOutcome): Schedul
     const faultRow = kill === undefined ? row : Object.assign(row as object, KILL_PLACEHOLDER);
     const outcome = decodeRequest("addFault", faultRow);
     if (!outcome.ok) throw refuse(`cannot be used: ${outcome.refusal.message}`);
-    // A fault that the API accepts has the fields of a fault of a schedule.
+    // Every fault that the API accepts is also valid in a schedule.
     const fault = outcome.value as ScheduledFault;
     return kill === undefined ? fault : { action: kill, match: fault.match ?? {} };
   });
   return { faults, payer };
 }
 
-/** Replaces a kill while its match is checked or encoded: this action permits every match that a kill permits. */
+/** Stands in for a kill while its `match` is validated or encoded, because `latency` permits the same matches. */
 const KILL_PLACEHOLDER = { action: "latency" } as const;
 
 export function rerunCommand(

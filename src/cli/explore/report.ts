@@ -52,7 +52,7 @@ export async function exploreText(
     return wrap(`  not judged: ${names.join(", ")}: ${reason}`, 4);
   });
   const [firstNotRun] = notRun;
-  // A search is unfinished until every schedule with a single fault has run; pairs of faults may be missing.
+  // A search counts as finished once every single fault has run, even if pairs of faults were skipped.
   const isUnfinished = firstNotRun !== undefined && scheduleSize(firstNotRun) === 1;
   const mark = broken.length > 0 ? style.red("✗") : isUnfinished ? style.yellow("!") : style.green("✓");
   const causesText = broken.length === 1 ? "1 cause" : `${broken.length} causes`;

@@ -13,7 +13,7 @@ const MAX_FILE_BYTES = 1024 * 1024;
 
 const FAULTS_HINT = `profiles: ${FAULT_PROFILES.join(", ")}; a file holds JSON: [{"action": "lose_answer"}]`;
 
-/** A fault without a seed gets `seed`. `isRandom`: whether any fault applies only to a random share of its matches. */
+/** `seed`: the default seed of each fault. `isRandom`: whether any fault applies only with a probability. */
 export function readFaults({ world }: Context, names: readonly string[], seed: string): RequestedFaults {
   const requests = names.flatMap((name) => {
     const profile = FAULT_PROFILES.find((candidate) => candidate === name);

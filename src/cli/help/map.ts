@@ -117,7 +117,7 @@ const PLACEHOLDER_TYPES: ReadonlyMap<string, MappedOption["type"]> = new Map([
 function typeOf(value: string | null, { argChoices, long }: Option): MappedOption["type"] {
   if (value === null) return "boolean";
   if (argChoices !== undefined) return "choice";
-  // Elsewhere, a `path` is the path of a URL.
+  // The `path` of any other option is the path of a URL.
   if (value === "path" && long === "--file") return "file";
   return PLACEHOLDER_TYPES.get(value) ?? "text";
 }

@@ -10,7 +10,7 @@ export const TOPIC_SUMMARIES = {
 export type HelpTopic = keyof typeof TOPIC_SUMMARIES;
 
 export function findTopic(name: string | undefined): HelpTopic | undefined {
-  // `help webhook` and `help fault` show the topic whose name is the plural.
+  // Also accepts the singular, as in `help webhook`.
   return (Object.keys(TOPIC_SUMMARIES) as HelpTopic[]).find(
     (topic) => topic === name || topic === `${name}s`,
   );

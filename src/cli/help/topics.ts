@@ -4,7 +4,7 @@ import { formatMarkdown } from "./markdown.ts";
 import { TOPIC_SUMMARIES, type HelpTopic } from "./topic-names.ts";
 import { output } from "../output/output.ts";
 
-/** `heading`: the only section of the page that is shown. */
+/** `heading`: shows only this section. `isLeadOnly`: shows only the text before the first section. */
 const PAGES = {
   idempotency: {
     load: () => import("../../../docs/orders.md?raw"),

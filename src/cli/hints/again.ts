@@ -5,7 +5,7 @@ import { wordsBeforeSeparator } from "../option-rules.ts";
 
 type CommandWorld = Pick<World, "env"> & Partial<Pick<World, "argv">>;
 
-/** Options that select where a command acts. The number counts the words of the option with its value. */
+/** Options that select the folder or store of a command. The number counts the option's words, with its value. */
 export const LOCATION_OPTIONS: ReadonlyMap<string, number> = new Map(
   Object.entries({ "--trust-folder": 1, "--dir": 2, "--store": 2 }),
 );
@@ -15,7 +15,7 @@ function programName({ env }: Pick<World, "env">): string {
   return env["npm_command"] === "exec" ? "npx checkout" : "checkout";
 }
 
-/** Matches the name of this program before the name of a command or an option, unless it follows `npx`. */
+/** Matches `checkout` before a command or an option, unless it is part of a path or follows `npx` or `--`. */
 const PROGRAM_PATTERN = new RegExp(
   `(?<![\\w./-]|npx |-- )checkout (?=(?:${[...COMMAND_NAMES, "help"].join("|")})(?![\\w-])|--[a-z])`,
   "g",
@@ -26,13 +26,13 @@ const STORELESS_PATTERN =
 
 const QUOTED_TEXT_PATTERN = /"(?:\\.|[^"\\])*"|(?<=^|[\s=(])'[^']*'/g;
 
-/** Underscores of the same length replace each quoted part; the text is cut at an unclosed quotation mark. */
+/** Replaces each quoted part with underscores of the same length, and cuts the text at an unclosed quotation mark. */
 export function maskQuoted(text: string): string {
   const maskedText = text.replace(QUOTED_TEXT_PATTERN, (quotedText) => "_".repeat(quotedText.length));
   return maskedText.split('"', 1)[0] ?? "";
 }
 
-/** Adds `npx` if needed, and those typed location options that the commands accept. Quoted text is left unchanged. */
+/** Adds `npx` if the user typed it, and typed location options to the commands that accept them. Skips quoted text. */
 export function hintAsTyped(hint: string, world: CommandWorld): string {
   const locationOptions = typedLocationOptions(world);
   const maskedHint = maskQuoted(hint);

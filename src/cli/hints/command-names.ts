@@ -1,4 +1,4 @@
-/** The groups of commands, and the commands without a group, in the order of the help (`ENTRIES` in cli/program.ts). */
+/** The top-level commands and groups, in the order of the help (`ENTRIES` in cli/program.ts). */
 export const COMMAND_NAMES = [
   "sandbox",
   "hosted",

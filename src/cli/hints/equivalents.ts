@@ -22,7 +22,7 @@ export function correctedExec(typedWords: readonly string[], isWholeLine: boolea
   return `checkout exec -- ${command.includes("") ? "<command>" : command.join(" ")}`;
 }
 
-/** The command may remove or end something. Similar spelling alone never suggests such a command. */
+/** Whether a command may delete or stop something; a mere typo must not suggest such a command. */
 export function isDestructive(command: string): boolean {
   return DESTRUCTIVE_WORDS.has(command.split(" ").at(-1) ?? "");
 }

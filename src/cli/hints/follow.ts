@@ -13,7 +13,7 @@ export async function refusalOf(suggestedLine: string, world: World): Promise<Re
   const { CommanderError } = await import("commander");
   const line = await lineOfWords(commandText.trim().split(/ +/), world);
   const { program, argv, words, command } = line;
-  // A group alone prints its help.
+  // A group without a command is valid, because it prints its help.
   if (argv.length === words.length && command.commands.length > 0) return undefined;
   command.action(() => undefined);
   try {

@@ -77,10 +77,10 @@ async function problemWithAnyHint(error: CommanderError, line: TypedLine): Promi
   const suggestion = await suggestionFor(error, line);
   if (typeof suggestion === "string") return usageProblem(firstLine, suggestion);
   const [hint, ...tail] = suggestion;
-  // `suggestionFor` compares all words; commander's own suggestion compares the letters of one word.
+  // Falls back to commander's own suggestion, which compares only the spelling of one word.
   if (hint === undefined) {
     const group = groupFor(line, argv[0]);
-    // Similar spelling misleads for a known noun: `checkouts` is not `checklist`.
+    // For a known noun, similar spelling is misleading: `checkouts` does not mean `checklist`.
     if (group !== undefined)
       return usageProblem(`${firstLine}${didYouMean([group])}`, `checkout ${group} --help`);
     const shownMessage = omitDestructive(message).replace(/\s*\n\s*/g, " ");
@@ -91,7 +91,7 @@ async function problemWithAnyHint(error: CommanderError, line: TypedLine): Promi
   if (error.code === UNKNOWN_OPTION && tail.length === 0)
     return usageProblem(messageWithHint, lineWithOption(hint, firstLine, line) ?? help);
   if (error.code !== UNKNOWN_COMMAND || tail.length > 0) return usageProblem(messageWithHint, help);
-  // Not "unknown command 'listen' (Did you mean listen?)".
+  // Avoids "unknown command 'listen' (Did you mean listen?)".
   const errorText = firstLine.includes(`'${hint}'`) ? firstLine : messageWithHint;
   return usageProblem(errorText, await lineFor(hint, firstLine, line));
 }
@@ -108,7 +108,7 @@ function lineWithOption(option: string, message: string, { command, world }: Typ
   const isKnown = (name: string): boolean =>
     LOCATION_OPTIONS.has(name) || SWITCHES.has(name) || command.options.some(({ long }) => long === name);
   const typedOptions = world.argv.filter((text) => text.startsWith("--")).map(optionName);
-  // Another unknown option would be refused next.
+  // Suggests nothing, because another unknown option would be refused next.
   if (typedOptions.some((name) => name !== optionName(word) && !isKnown(name))) return undefined;
   const takesValue = command.options.some(({ long, required }) => long === option && required);
   if (!takesValue)
@@ -200,7 +200,7 @@ function correctedLineFor(
   const line = code === UNKNOWN_COMMAND ? correctedLine([...words, nextWord], value) : undefined;
   if (line?.endsWith(` ${value}`) === true && restWords.every(isPlain))
     return [line, ...restWords.slice(2)].join(" ");
-  // A line that leaves out a typed option or word would do something else.
+  // Suggests nothing, because a command without the typed option would do something else.
   if (restWords.filter((word) => word.startsWith("-")).length > (isAboutOption ? 1 : 0)) return undefined;
   if (code === "checkout.refusedValue") return correctedLine([...words, name, optionValue ?? ""], argument);
   if (code === UNKNOWN_OPTION) {

@@ -1,12 +1,12 @@
 import type { Readable } from "node:stream";
 import type { World } from "../../world.ts";
 
-/** In raw mode, Ctrl-C and Ctrl-D send these characters instead of a signal. */
+/** In raw mode, Ctrl-C and Ctrl-D arrive as these characters. */
 const QUIT_KEYS = new Set(["q", "\u0003", "\u0004"]);
 
 export type ListenKey = "quit" | "replay" | "details";
 
-/** Ignores keys that send an escape sequence. The end of the block restores the terminal. */
+/** Ignores escape sequences, such as those of arrow keys. Disposing the reader restores the terminal. */
 export function createKeyReader(
   world: Pick<World, "stdin">,
   onKey: (key: ListenKey) => void,
@@ -35,7 +35,7 @@ export function createKeyReader(
   };
 }
 
-/** A terminal sends whole lines unless it is in raw mode; other streams have no such mode. */
+/** In raw mode, a terminal sends single keys instead of lines; other streams have no raw mode. */
 function setRaw(stdin: Readable, isRaw: boolean): void {
   if ("setRawMode" in stdin && typeof stdin.setRawMode === "function") stdin.setRawMode(isRaw);
 }

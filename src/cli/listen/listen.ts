@@ -61,11 +61,11 @@ async function runListen(context: Context, options: ListenCommandOptions): Promi
   return await runSession(context, session, stop);
 }
 
-/** The sender is a service if `--secret-file` is given, or with a secret in the environment and no sandbox. */
+/** The sender is a service with `--secret-file`, or if a secret is in the environment and no sandbox is found. */
 async function resolveSender(context: Context, options: ListenCommandOptions): Promise<Sender> {
   if (options.secretFile !== undefined) return resolveService(context, options);
   const isSecretSet = (context.world.env[SECRET_VARIABLE] ?? "") !== "";
-  // With a secret in the environment, the user may mean a service, so the command does not wait for a sandbox.
+  // With a secret in the environment, the user may mean a service, so a missing sandbox is not refused.
   const target = isSecretSet ? await findTarget(context) : await controlTarget(context);
   if (target === undefined) return resolveService(context, options);
   const fetchesDeliveries = isStoreToken(target.token);
@@ -114,7 +114,7 @@ async function resolveSince(
 ): Promise<RequestOf<"registerListener">["since"]> {
   if (since === "last") return undefined;
   if ("eventId" in since) {
-    // Looked up before the registration, so that a mistyped id does not take the events from a running listener.
+    // Checked before the registration, so that a mistyped id does not disconnect a running listener.
     const { eventId } = since;
     const remedies = EVENT_REMEDIES;
     await callAt(context, target, { name: "showEvent", id: eventId, body: undefined, remedies });
@@ -147,7 +147,7 @@ function closeAtEnd(seenEvents: SeenEvents): SeenEvents & Disposable {
   return { ...seenEvents, [Symbol.dispose]: seenEvents.close };
 }
 
-/** Prints the store's secret if there is no listener: printing registers none, because events would wait for it. */
+/** Registers no listener, because events would wait for it; without one, prints the store's secret. */
 async function printSecret(context: Context): Promise<number> {
   const endpointList = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const listener = endpointList.endpoints.find(({ kind }) => kind === "listener");

@@ -54,7 +54,7 @@ export type ListenCommandOptions = Omit<SecretOptions, "payloadFile"> & {
 export type ListenPlan = ForwardPlan & {
   readonly headers: readonly AddedHeader[];
   readonly allowedHosts: readonly string[];
-  /** Host headers, accepted in addition to loopback names. */
+  /** Host headers that are accepted in addition to loopback names. */
   readonly ownHosts: readonly string[];
   readonly timeoutMs: number;
   readonly tls: TlsTrust | undefined;
@@ -169,7 +169,7 @@ function checkTarget(url: string, policy: TargetPolicy, world: World): void {
   if (!parseTarget(url, targetPolicy).ok) {
     const message = "events are forwarded only to this machine: localhost, 127.0.0.1 or [::1]";
     const addedOption = `--allow-target ${quote(host)}`;
-    // The value of a header may be a secret.
+    // A typed command with a header is not repeated, because the header may contain a secret.
     const hasHeader = world.argv.some((word) => /^(-H|--header)/.test(word));
     const next = `allow that host as well: ${hasHeader ? `add ${addedOption}` : retypeLine(world, new Map(), addedOption)}`;
     throw refuseUsage(`${message}; got ${printableLiteral(host)}`, next);

@@ -14,7 +14,7 @@ import type { ListenPlan } from "./options.ts";
 import type { ResultOf } from "../output/output.ts";
 import { fieldLines, type Printer, type Style } from "../printer.ts";
 
-/** The longest order event type. Session event types are longer; the column widens at the first one. */
+/** Fits every order event type; the column widens at the first session event, whose type is longer. */
 const TYPE_WIDTH = "order.succeeded".length;
 const MAX_TEXT_LENGTH = 64;
 const MAX_BODY_LENGTH = 16 * 1024;
@@ -102,8 +102,8 @@ export function typeWidthAfter({ claims }: Pick<HandledDelivery, "claims">, oldW
 const SESSION_TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
 
 /**
- * If the store's clock was moved, the real time follows. The order_id identifies the order; `d` and `--json`
- * show all ids.
+ * Shows the order_id, or else the id, of the order or session; the key `d` and `--json` show all ids. Adds the
+ * real time if the store has a time of its own.
  */
 export function handledDeliveryLine(delivery: HandledDelivery, lineStyle: LineStyle): string {
   const { style, typeWidth, wrap } = lineStyle;
@@ -126,7 +126,7 @@ export function handledDeliveryLine(delivery: HandledDelivery, lineStyle: LineSt
       ? result.causes.map((cause) => causeLine(cause, style))
       : targetCauses(result, style);
   const faultLines = fault === undefined ? [] : [`  ${style.cyan("→")} ${fault.message}`];
-  // An injected fault is the cause, so other causes are not shown.
+  // An injected fault explains the failure, so other causes are not shown.
   const reasonLines =
     injectedFault === undefined ? causes : [`  ${style.cyan("→")} ${faultReason(injectedFault)}`];
   return [line, ...answerLines(result, style), ...faultLines, ...reasonLines].join("\n");

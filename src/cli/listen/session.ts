@@ -42,7 +42,7 @@ export type Sender =
       readonly kind: "sandbox";
       readonly locate: () => ControlTarget | undefined;
       readonly since: RequestOf<"registerListener">["since"];
-      /** The sandbox may not be able to connect to the listener. */
+      /** Whether to poll for deliveries, because the sandbox may be unable to connect to this machine. */
       readonly fetchesDeliveries: boolean;
     }
   | { readonly kind: "service"; readonly secrets: readonly string[] };
@@ -68,7 +68,7 @@ type Session = {
 const CHECK_INTERVAL_MS = 1000;
 const STOP_TIMEOUT_MS = 1000;
 const DRAIN_TIMEOUT_MS = 800;
-/** Events are larger than requests, and each connection holds one body in memory. */
+/** Each connection can hold a body in memory, so both are limited. */
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_CONNECTIONS = 64;
 const MAX_REASON_LENGTH = 200;
@@ -164,7 +164,7 @@ function createSession(
   return { url, port, registration, webhooks, lastDelivery: () => shownDelivery };
 }
 
-/** A tunnel's address can have either path. */
+/** Accepts `/` and the path of the `--forward` URL, because a tunnel can be registered with either path. */
 function pathsOf({ defaultUrl }: ListenPlan): string[] {
   return [...new Set(["/", ...(defaultUrl === undefined ? [] : [new URL(defaultUrl).pathname])])];
 }
@@ -233,7 +233,7 @@ async function watchConnection(context: Context, options: WatchOptions): Promise
   }
 }
 
-/** The real time follows if it differs. */
+/** `at`: the store's time, or the real time if it is unknown. `realTimeTexts`: empty if both are the same. */
 async function readLineTime(
   { world, printer }: Context,
   registration: ListenerRegistration | undefined,
@@ -331,7 +331,7 @@ function createKeyHandler(
 }
 
 async function closeSession({ listener, webhooks, registration, url }: Session): Promise<void> {
-  // A listener that fetches its deliveries answers them before it leaves, because it cannot answer afterwards.
+  // A polling listener answers its deliveries before it leaves, because it cannot answer afterwards.
   if (isPullListenerUrl(url)) await listener.close(DRAIN_TIMEOUT_MS);
   await registration?.leave();
   await listener.close(DRAIN_TIMEOUT_MS);
@@ -340,7 +340,7 @@ async function closeSession({ listener, webhooks, registration, url }: Session):
 
 type StopRace = <Value>(work: Promise<Value>) => Promise<Value | "stopped">;
 
-/** A promise that lives as long as the session would accumulate all waits, so only the last wait is kept. */
+/** Keeps only the last wait, because a single promise for the whole session would collect a callback per wait. */
 function createStopRace(signal: AbortSignal): StopRace {
   let wake = (): void => undefined;
   signal.addEventListener("abort", () => wake(), { once: true });

@@ -4,7 +4,7 @@ type CommandLines = {
   readonly [Name in ToolName]: (input: ToolInput<Name>) => readonly (readonly string[])[];
 };
 
-/** The command lines run in order, until an error; the tool returns the last result. No shell is involved. */
+/** A tool runs its command lines in order, without a shell, until an error, and returns the last result. */
 export const COMMAND_LINES: CommandLines = {
   status: () => [["sandbox", "status"]],
   explain: ({ id }) => [["explain", id]],

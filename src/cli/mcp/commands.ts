@@ -73,7 +73,7 @@ function printConfig(
   return printer.result(output("agent_config", serverConfig), () => JSON.stringify(serverConfig, null, 2));
 }
 
-/** Without `--no`, npx would install another package named `checkout`. On Windows, only a shell can start npx. */
+/** Without `--no`, npx could install an unrelated package named `checkout`. On Windows, only a shell can start npx. */
 function programWords({ machine, env }: Context["world"]): readonly string[] {
   const { node } = machine();
   if (node.isEmbedded) return [node.path];

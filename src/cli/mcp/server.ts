@@ -14,7 +14,7 @@ import { COMMAND_LINES } from "./command-lines.ts";
 
 export type ProgramMaker = (world: World, exit: (code: number) => void) => Promise<Command>;
 
-/** `commonOptions`: the words for the folder and the store, which the server adds to every command line. */
+/** `commonOptions`: options for the folder and the store, which the server adds to every command line. */
 type ToolSettings = { readonly allowWrite: boolean; readonly commonOptions: readonly string[] };
 
 type Result = { readonly isError: boolean; readonly text: string };
@@ -142,7 +142,7 @@ async function runLine(world: World, makeProgram: ProgramMaker, argv: readonly s
     if (!isRecord(error) || typeof error["code"] !== "string") throw error;
     return { isError: true, text: redactSecrets(String(error["message"])) };
   }
-  // A failed drill or a checklist that is not ready is a result, not an error.
+  // A failing command with output is a result, such as a failed drill; without output, it is an error.
   const text = output.stdout === "" ? output.stderr : output.stdout;
   return { isError: output.stdout === "" && code !== 0, text: markText(text) };
 }

@@ -18,7 +18,7 @@ type CreateReport = {
   readonly kind: CheckoutKind;
   readonly request: CreateRequest;
   readonly result: CreateResult;
-  /** The payment method or currency that the store lacks, if it is known. */
+  /** The payment method or currency that the store lacks, if known. */
   readonly missingCapability?: string | undefined;
   readonly targetFlags: Readonly<Record<string, string>>;
   readonly settings: ResolvedTarget;
@@ -50,7 +50,7 @@ export function unwrapCreate(context: Context, report: CreateReport): CreatedChe
       `note: the journal has another ${report.kind.noun} for this, ${printable(entry.checkoutId)}; the service, which may have been reset, answered with ${printable(id)}`,
     );
   }
-  // A service with a dialect may mark replays otherwise, or not at all.
+  // Another service may mark replays differently or not at all, so a known id also shows a replay.
   const isReplayed = exchange.headers["idempotent-replayed"] === "true" || entry.checkoutId === id;
   const { response, attemptCount } = exchange;
   return { response, key: entry.key, isReplayed, attempts: attemptCount };
@@ -119,7 +119,7 @@ function remedyForRefusal(
   );
 }
 
-/** Sends the same body with the same key to the same service. Returns a hint if a value cannot be quoted. */
+/** A command that sends the same body with the same key to the same service, or a hint if a value cannot be quoted. */
 function resumeCommand(
   { kind, request, targetFlags, shell }: CreateReport,
   { key: idempotencyKey }: JournalEntry,
@@ -135,7 +135,7 @@ function resumeCommand(
   return `run the same command again with the idempotency key ${printableLiteral(idempotencyKey)}; its values cannot be quoted here`;
 }
 
-/** The service answered with another checkout: the answer is not used, and the entry stays pending. */
+/** For an answer with another checkout than requested, which leaves the journal entry pending. */
 function mismatchProblem({ request }: CreateReport, entry: JournalEntry, gotCheckout: CheckoutWire): Problem {
   const amountText = formatAmount(gotCheckout.amount_minor, gotCheckout.currency);
   return {

@@ -76,7 +76,7 @@ function registerCreate(group: Group, kind: CheckoutKind): void {
       showHeadersOption(),
     ],
     requires: [["until", "wait"]],
-    // A new attempt always has a new managed key.
+    // `--new-attempt` generates a new key.
     conflicts: [["newAttempt", "idempotencyKey"]],
     run: (context, options) => runCreate(context, options, kind),
   });
@@ -121,7 +121,7 @@ async function printCreated(context: Context, options: CreateOptions, order: Cre
   const { checkout, target, settings } = order;
   const { id, checkout_url: page } = checkout.response.data;
   if (options.wait !== true) await printCreatedCheckout(context, await retrieveCurrent(context, order));
-  // Before the wait, so that the payer can pay.
+  // Opened before the wait, so that the payer can pay.
   if (options.open === true) await openPage(context, page);
   if (options.wait !== true) return EXIT.done;
   context.printer.info(printable(`pay ${id} at ${page}`));
@@ -150,7 +150,7 @@ function waitProblem(
   return { ...problem, message, details, next: `checkout sessions get ${id} --wait` };
 }
 
-/** The user's own key must reach the service exactly as it was typed. */
+/** Refuses surrounding spaces, because the key must reach the service exactly as typed. */
 function checkOwnKey(key: string | null): void {
   if (key === null) return;
   const result = parseIdempotencyKey([key]);
@@ -187,7 +187,7 @@ function missingFlags(options: CreateFields): string[] {
     .map((field) => `--${field.replaceAll("_", "-")}`);
 }
 
-/** Uses the service's own check of the body, so that an invalid body is never sent. */
+/** Validates the body as the sandbox does, so that an invalid body is not sent. */
 function parseFields(fields: CreateFields): CreateRequest {
   const outcome = parseCreateRequest(buildCreateBody(fields));
   if (outcome.ok) return outcome.value;

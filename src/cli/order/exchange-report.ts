@@ -13,7 +13,7 @@ export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>)
   const { status } = exchange;
   if (exchange.end === "refusal") {
     const { code, message } = exchange.error;
-    // A dialect may answer with another status than the sandbox.
+    // A dialect can replace the status, so the code decides if it is known.
     const exitCode = exitCodeOfStatus(errorRow(code)?.status ?? status);
     return { exitCode, code, message, details: { status: exchange.status, request_id: exchange.requestId } };
   }
@@ -25,7 +25,7 @@ export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>)
   return { exitCode, code, message, details: { tries: attemptCount, ...retryAfter } };
 }
 
-/** `wrongIdHint`: the next step if the service knows no such id; default: the error's row. */
+/** `wrongIdHint`: the next step if the id is unknown or malformed. Default: the next step of the error code. */
 export function refuseRetrieve(
   exchange: Exclude<Exchange, { end: "success" }>,
   settings: ResolvedTarget,
@@ -40,7 +40,7 @@ export function refuseRetrieve(
   return new Refused(addExplanation({ ...problem, next }, settings));
 }
 
-/** A `not_found` from an address that does not end with /v1 gets a hint about that. */
+/** Adds the source of an unreachable address, a hint about a missing /v1, or the `explain` command. */
 export function addExplanation(
   problem: Problem,
   {
@@ -56,7 +56,7 @@ export function addExplanation(
     return { ...problem, next: `correct ${baseUrl.source}: the address of the API ends with /v1` };
   const id = problem.details?.["request_id"];
   if (!isExplained || id === undefined) return problem;
-  // A refused key of the environment belongs to no store, so no store's log has the request.
+  // An unknown key belongs to no store, so the log of the named store lacks the request.
   const isKeyOfNoStore = apiKey.source === "CHECKOUT_API_KEY" && KEY_REFUSAL_CODES.has(problem.code);
   if (storeId !== null && isKeyOfNoStore) return problem;
   return { ...problem, next: `${problem.next}; checkout explain ${id} says why` };
@@ -87,7 +87,7 @@ export function checkoutFields(checkout: CheckoutWire, idempotencyKey?: string):
   ]);
 }
 
-/** `data` repeats the checkout in the form of earlier versions. */
+/** Repeats the checkout in `data`, where earlier versions had it. */
 export function checkoutOutput(
   response: CheckoutResponse,
   facts?: Required<Pick<ResultOf<"checkout">, "idempotency_key" | "replayed" | "tries">>,

@@ -4,7 +4,7 @@ import type { ResolvedTarget } from "../target/resolve.ts";
 
 const TIMEOUT_MS = 1000;
 
-/** Read from `run.json`, otherwise asked of the sandbox (decision 96). Null if neither gives it. */
+/** Reads the instance id from `run.json`, otherwise asks the sandbox (decision 96). Null if it is unknown. */
 export async function resolveInstance(
   world: Pick<World, "env" | "send">,
   { sandbox, baseUrl }: Pick<ResolvedTarget, "sandbox" | "baseUrl">,

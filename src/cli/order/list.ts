@@ -109,11 +109,11 @@ export function checkoutLines(
   );
 }
 
-/** v1 has no lists. Refuses with exit 2 if the options or the environment name another service. */
+/** Refuses with exit 2 if the options or the environment name another service, because v1 has no lists. */
 export async function findListingSandbox(context: Context, noun: string): Promise<ControlTarget> {
   const { baseUrl, target: name } = context.around.options;
   const url = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  // The address may hold a password, so only its host is shown. Without a scheme it has no host, and is refused later.
+  // Shows only the host, because the address may contain a password. An invalid address is refused later.
   const host = url === undefined || isLoopback(url.hostname) ? "" : url.host;
   const service = name === undefined ? host : printableLiteral(name);
   if (service === "") return selectStoreOfKey(context, await controlTarget(context));
@@ -121,7 +121,7 @@ export async function findListingSandbox(context: Context, noun: string): Promis
   throw refuseUsage(message, "to retrieve a single one from a service: checkout sessions get <id>");
 }
 
-/** Without a named store, the end of the key selects it. Refuses a key of no store of this sandbox. */
+/** Without a named store, finds the key's store by the last four characters, because no list shows whole keys. */
 export async function selectStoreOfKey(context: Context, target: ControlTarget): Promise<ControlTarget> {
   const { apiKey } = surroundingsAt(context.around, target.origin);
   if (apiKey === undefined || target.storeId !== undefined) return target;

@@ -45,7 +45,7 @@ export async function createWithManagedKey(
   return unwrapCreate(context, { kind, request, result, missingCapability, targetFlags, settings, shell });
 }
 
-/** The payment method or currency that the store lacks, from the sandbox's explanation; undefined without one. */
+/** The payment method or currency that the store lacks, according to the sandbox's explanation. */
 async function findMissingCapability(
   context: Context,
   result: CreateResult,

@@ -13,7 +13,7 @@ export async function openPage(
     printer.trace(`warning: ${shownAddress} was not opened, because it is not an http: or https: address`);
     return;
   }
-  // The normalized address: ASCII, without the blanks and line breaks that the parser ignores.
+  // `href` is normalized: ASCII, without the spaces and line breaks that the parser ignores.
   const outcome = await world.openBrowser(url.href);
   if (outcome.ok) return;
   printer.trace(

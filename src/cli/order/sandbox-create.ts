@@ -9,12 +9,12 @@ import { refuseUsage } from "../problem.ts";
 import { connectToSandbox, retryPolicyOf } from "../target/resolve.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 
-/** Used for an order or session that a command creates by itself, unless `--price-id` names a price. */
+/** The price of an order or session that a command creates by itself, unless `--price-id` names another. */
 export const DEFAULT_PRICE = "price_coffee";
 
 const ORDER_ID_BYTES = 6;
 
-/** Without the user's own order_id, each request is a new purchase. */
+/** Generates an order_id if none is given, so that each request is a new purchase. */
 export function newPurchaseRequest(
   world: Pick<World, "randomBytes">,
   createInput: {

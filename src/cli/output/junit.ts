@@ -67,8 +67,8 @@ function escapeXml(text: string): string {
 }
 
 /**
- * Refuses a missing folder before the reported work starts. `write` is called after the report was printed,
- * so that a failure to write the file does not lose the report.
+ * Refuses a missing folder before the work starts. Call `write` after printing the report, so that a failure to
+ * write the file does not lose the report.
  */
 export function prepareJunitFile(
   { cwd, files }: Pick<World, "cwd" | "files">,

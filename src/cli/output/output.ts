@@ -12,7 +12,7 @@ type ShapedKind = {
 
 export type ResultOf<Name extends ShapedKind> = WireOf<(typeof KINDS)[Name]["shape"]>;
 
-/** Only the compiler knows the kind, so that no command loads the shapes of all kinds. */
+/** The kind exists only at compile time, so that a command does not load the shapes of all kinds. */
 export function output<Name extends ShapedKind>(_kind: Name, value: ResultOf<Name>): Output {
   return value as unknown as Output;
 }

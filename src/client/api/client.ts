@@ -13,13 +13,13 @@ import { sendWithRetries, type ApiRequest, type Exchange, type ExchangeOptions }
 
 export type ServiceTarget = {
   readonly baseUrl: string;
-  /** A sandbox's port can change. Undefined while it is stopped: no other server may get the key. */
+  /** The sandbox's current origin, or undefined while it is stopped, because another server may have its port. */
   readonly locate?: () => string | undefined;
   readonly apiKey: string;
   readonly proxy?: string | undefined;
   readonly service: string;
   readonly storeId: string | null;
-  /** A stopped sandbox's instance is unknown (decision 96). */
+  /** Null if unknown, as for a stopped sandbox (decision 96). */
   readonly instance?: string | null;
   readonly userAgent?: string;
 } & Pick<ApiRequest, "readDialect">;
@@ -31,13 +31,13 @@ export type RequestedCreate = Pick<CreateIntent, "isNewAttempt" | "idempotencyKe
   readonly request: CreateRequest;
 };
 
-/** Every later attempt must use the entry's key. */
+/** A retry must use the key of `entry`; a new key could create a second order. */
 export type CreateResult =
   | {
       readonly end: "sent";
       readonly entry: JournalEntry;
       readonly exchange: Exchange;
-      /** This run or an earlier one may have created a checkout that this client does not know. */
+      /** This run or an earlier one may have created a checkout that this client does not know of. */
       readonly inDoubt: boolean;
       readonly isMismatch: boolean;
       readonly journalFailure: string | undefined;
@@ -111,7 +111,7 @@ export function journalIntent(target: ServiceTarget, intent: RequestedCreate): C
   return { service, storeId, instance, orderId: request.order_id, ...intentFields };
 }
 
-/** If an attempt may have arrived, only a success or a conclusive refusal settles the entry. */
+/** Undefined if an attempt may have reached the service and no answer shows its outcome. */
 function settlementOf(result: Exchange): FinalAnswer | undefined {
   if (result.end === "success") {
     return { state: "created", checkoutId: result.response.data.id, code: null, isProven: true };
@@ -123,7 +123,7 @@ function settlementOf(result: Exchange): FinalAnswer | undefined {
   return { state: "refused", checkoutId: null, code, isProven };
 }
 
-/** The answer shows the outcome of an earlier attempt that the service may have received (decision 23). */
+/** A success, or a refusal that proves the key unused, also settles attempts without an answer (decision 23). */
 function isProof(result: Exchange): boolean {
   if (result.end === "refusal") return errorRow(result.error.code)?.provesKeyUnused === true;
   return result.end === "success";

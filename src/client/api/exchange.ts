@@ -13,9 +13,9 @@ import { MAX_RETRY_AFTER_MS, retryDelayMs, type RetryPolicy } from "./retry.ts";
 
 export type ApiRequest = Pick<OutboundRequest, "method" | "url" | "headers" | "proxy"> & {
   readonly body?: string;
-  /** Returns undefined while no server may receive the request. Default: always returns `url`. */
+  /** Called before each attempt. Returns undefined while no server may receive the request. Default: `url`. */
   readonly locate?: () => string | undefined;
-  /** The dialect of a sandbox's store, called after a refusal that is not the sandbox's own. Default: no dialect. */
+  /** Returns the dialect of the sandbox's store. Called after a refusal with an unknown code or status. */
   readonly readDialect?: (() => Promise<Dialect | undefined>) | undefined;
 };
 
@@ -92,14 +92,14 @@ async function attemptOnce(
   const url = locate === undefined ? request.url : locate();
   if (url === undefined) return NO_SANDBOX;
   observer?.onAttempt?.({ ...request, url });
-  // Lets the service distinguish requests of this program's commands from requests of the merchant's client.
+  // Lets a sandbox distinguish requests of this program from requests of the merchant's client.
   const headers = { "User-Agent": COMMAND_AGENT, ...request.headers };
   return send({ ...request, url, headers, timeoutMs, maxResponseBytes: MAX_RESPONSE_BYTES, signal });
 }
 
 type FinalRefusal = Extract<FinalResult, { end: "refusal" }>;
 
-/** A refusal with the sandbox's own code, if its store has a dialect. */
+/** Translates the code of a refusal from the store's dialect, if it has one, to the sandbox's own code. */
 async function inOwnNames(refusal: FinalRefusal, { readDialect }: ApiRequest): Promise<FinalRefusal> {
   const { status, error } = refusal;
   if (errorRow(error.code)?.status === status) return refusal;

@@ -9,10 +9,10 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = { retries: 5, timeoutMs: 10_000
 
 const BASE_DELAY_MS = 200;
 const MAX_DELAY_MS = 5000;
-/** If `Retry-After` is longer, the command ends and says when to repeat it. */
+/** After a longer `Retry-After`, the client gives up instead of waiting. */
 export const MAX_RETRY_AFTER_MS = 60_000;
 
-/** Exponential from 200 ms to 5 s, its upper half random; at least `retryAfterMs`. `failedAttempts`: from 1. */
+/** Exponential backoff with jitter, but at least `retryAfterMs`. `failedAttempts` starts at 1. */
 export function retryDelayMs(
   failedAttempts: number,
   hints: { random: number; retryAfterMs: number },

@@ -8,7 +8,7 @@ import type { Exchange, ExchangeOptions } from "./exchange.ts";
 
 export type WaitGoal = "final" | Status;
 
-/** `unreachable_goal`: the status is final, but not the expected status. */
+/** `unreachable_goal`: the checkout has another final status, so it can no longer reach the goal. */
 export type WaitResult =
   | { readonly end: "reached" | "unreachable_goal"; readonly response: CheckoutResponse }
   | { readonly end: "out_of_time"; readonly response: CheckoutResponse | undefined }

@@ -29,9 +29,8 @@ export type CalibrationWorld = Pick<World, "send" | "sleep" | "now" | "random">;
 export type ProbeOptions = { readonly timeoutMs: number; readonly signal: AbortSignal };
 
 /**
- * Stops after the first probe unless its answer is a checkout with `livemode` false, and after any answer
- * with `livemode` true. After a 429, a 5xx or a lost answer, a probe is sent again, not before `Retry-After`;
- * after a 429, all further requests are spaced out.
+ * Sends nothing more after an answer with `livemode: true`, or if the first answer is not a checkout with `livemode:
+ * false`. Retries a probe after a 429, a 5xx or a lost answer; after a 429, all later requests are spaced out.
  */
 export async function calibrate(
   world: CalibrationWorld,
@@ -64,7 +63,7 @@ export async function calibrate(
   return { end: "done", answers, missReasons };
 }
 
-/** `remainingMs`: the time that is left for pauses. Both change during the run. */
+/** `pauseMs`: the pause before each request, raised by a 429. `remainingMs`: the rest of the run's pause budget. */
 type Pace = { pauseMs: number; remainingMs: number };
 
 export function createPace(): Pace {
@@ -73,7 +72,7 @@ export function createPace(): Pace {
 
 type PacedProbe = ProbeOptions & { readonly pace: Pace; readonly request: ProbeRequest };
 
-/** `missReason`: why the answer is not final; a later request can then have another answer. */
+/** `missReason`: why the answer says nothing about the service, such as a rate limit. */
 type SentProbe =
   | { readonly answer: ProbeAnswer; readonly missReason: undefined }
   | { readonly answer: ProbeAnswer | undefined; readonly missReason: string };
@@ -147,7 +146,7 @@ export const LIVE_RESULT = {
 } as const;
 
 export function isLiveAnswer(answer: ProbeAnswer | undefined): boolean {
-  // No recursion: another service decides how deeply its answer is nested.
+  // Not recursive, because a deeply nested answer could overflow the stack.
   const remainingValues: unknown[] = [answer?.body];
   for (let value = remainingValues.pop(); value !== undefined; value = remainingValues.pop()) {
     if (typeof value !== "object" || value === null) continue;

@@ -7,13 +7,13 @@ export type CalibrationReceiver = ReturnType<typeof createCalibrationReceiver>;
 
 const MAX_DELIVERIES = 100;
 
-/** Answers the order's first event with 503, so that the service sends it again. Keeps no events of other orders. */
+/** Answers the order's first delivery with 503, to see the service retry. Ignores deliveries of other orders. */
 export function createCalibrationReceiver({ now }: Pick<World, "now">, orderId: string) {
   const deliveries: ReceivedRequest[] = [];
   let visit: ReceivedRequest | undefined;
   const answer = (request: HttpRequest, hosts: AllowedHosts): HttpResponse => {
     const { method, target, rawHeaders, body } = request;
-    // A request with an Origin comes from a browser; the service never sends that header.
+    // Only browsers send an Origin header, so such a request is not a delivery.
     const isFromBrowser = method === "POST" && headerValues(rawHeaders, "origin").length > 0;
     if (isFromBrowser || !checkHost(headerValues(rawHeaders, "host"), hosts).ok)
       return plainAnswer(403, "not allowed here");

@@ -19,19 +19,19 @@ import { parseJson } from "../../core/json.ts";
 import { errorResponse, type ErrorResponse } from "../../core/checkout/wire-shapes.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 
-/** The token is for one role (decision 43). */
+/** `token` belongs to one role, which decides what operations are allowed (decision 43). */
 export type ControlTarget = {
   readonly origin: string;
   readonly token: string;
   readonly version: string;
-  /** Called if the sandbox's version differs; the argument is undefined if the sandbox is too old to report it. */
+  /** Called if the sandbox has another version; the version is undefined if the sandbox is too old to report it. */
   readonly onOtherVersion?: (sandboxVersion: string | undefined) => void;
   readonly onInstance?: (instance: string) => void;
   readonly send?: World["send"];
   readonly storeId?: string | undefined;
-  /** Calls are refused once the lease has ended. Default: none. */
+  /** Calls with a lease are refused once the lease has ended. */
   readonly leaseId?: string;
-  /** In milliseconds; a call's `waitMs` is added. Default: 30 s. */
+  /** Timeout of a call, except for long operations; the call's `waitMs` is added. Default: 30 s. */
   readonly timeoutMs?: number | undefined;
 };
 
@@ -119,7 +119,7 @@ export function parseControlResult<Name extends OperationName>(
   const sandboxVersion = headers[VERSION_HEADER.toLowerCase()];
   const value = decodeAnswer(name, answer, status === 200 && sandboxVersion === version);
   const envelope = errorResponse.safeParse(answer).data;
-  // The answer to a refused request has no version header, so only a success without it shows an old version.
+  // A refusal may lack the version header, so only a success without it shows an old version.
   if (sandboxVersion === undefined ? value !== undefined : sandboxVersion !== version)
     onOtherVersion?.(sandboxVersion);
   const instance = headers[INSTANCE_HEADER.toLowerCase()];

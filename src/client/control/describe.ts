@@ -8,7 +8,7 @@ import { parseDescription, type SandboxDescription } from "../../core/sandbox/de
 const TIMEOUT_MS = 5000;
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
-/** Does not load the table of all operations, for commands that scripts run often. */
+/** Avoids loading the table of all operations, because scripts run commands that need only this one often. */
 export async function fetchDescription(
   { send }: Pick<World, "send">,
   { origin, token, timeoutMs = TIMEOUT_MS }: Pick<ControlTarget, "origin" | "token" | "timeoutMs">,

@@ -17,7 +17,7 @@ type LeaseWorld = Pick<World, "send" | "after">;
 
 const OPEN_TIMEOUT_MS = 30_000;
 
-/** The lease also ends with this process (decision 66). If it ends earlier, the work has failed. */
+/** Fails if the lease ends before the work does. The lease also ends if this process dies (decision 66). */
 export async function withLease<Value>(
   world: LeaseWorld,
   target: ControlTarget,
@@ -41,7 +41,7 @@ export async function withLease<Value>(
   return result.end === "success" && endAnswer.end !== "success" ? endAnswer : result;
 }
 
-/** The answer's connection stays open until the lease ends. */
+/** The sandbox sends the lease at once, but keeps the answer's connection open until the lease ends. */
 async function open(
   world: LeaseWorld,
   target: ControlTarget,

@@ -60,7 +60,7 @@ export async function forwardDelivery(
     return { kind: "unanswered", url, failure, message, facts };
   }
   const { status, body: answer, headers } = result;
-  // Any other status would be an invalid answer to the sender.
+  // The sender gets this status, so a status that is invalid in HTTP cannot be passed on.
   if (status >= 200 && status <= 599)
     return {
       kind: "answered",

@@ -33,7 +33,7 @@ export type AttemptInFlight = {
   readonly cause: DeliveryEntry["cause"];
 };
 
-/** `at`: by the store's clock; null if the delivery is given up. */
+/** `at`: by the store's clock, in milliseconds. Both are null if the delivery is given up. */
 export type NextAttempt = { readonly at: number | null; readonly waitMs: number | null };
 
 export type DeliverySource = {
@@ -46,7 +46,7 @@ export type DeliverySource = {
 export type ListenerResult =
   | { readonly kind: "not_verified"; readonly causes: readonly Diagnosis[] }
   | { readonly kind: "duplicate" | "not_wanted" | "no_target" }
-  /** A target has accepted the event before. */
+  /** `isReplay`: whether a target has already accepted the event. */
   | (ForwardResult & { readonly isReplay: boolean });
 
 type Arrival = {
@@ -93,11 +93,11 @@ type Context = ListenerOptions & {
   readonly search: CauseSearch;
   readonly mayReportStray: () => boolean;
   readonly runInTurn: Mutex;
-  /** The work continues after the answer; its error is reported. */
+  /** Lets work continue after the answer, and reports its errors. */
   readonly trackWork: (work: Promise<void>) => void;
 };
 
-/** Verifies raw bytes, so that unverified requests never reach a target. The sender gets the target's answer. */
+/** Forwards only verified deliveries, and passes the target's answer on to the sender. */
 export function createWebhookListener(world: Context["world"], options: ListenerOptions) {
   const pendingWork = new Set<Promise<void>>();
   let bucket: Bucket | undefined;
@@ -117,7 +117,7 @@ export function createWebhookListener(world: Context["world"], options: Listener
       pendingWork.add(trackedWork);
     },
   };
-  // Anyone can get this answer, so it reveals nothing about the listener's paths and targets.
+  // Anyone can get this answer, so it must not reveal the listener's paths and targets.
   const refuse = (status: keyof typeof STRAY_ANSWERS, reason: string): HttpResponse => {
     if (context.mayReportStray()) options.onStrayRequest(`${reason}; answered ${status}`);
     return STRAY_ANSWERS[status];
@@ -224,7 +224,7 @@ async function refuseUnverified(
   const response = answerOf({ kind: "not_verified", causes: [] });
   const milliseconds = Math.round(world.monotonic() - arrivedAt);
   const report = async (): Promise<void> => {
-    // The search waits until the answer and the requests that arrived meanwhile have been handled.
+    // Lets the answer and waiting requests go first, because the search can take long.
     await new Promise<void>((resolve) => world.soon(resolve));
     const [causes, nextAttempt] = await Promise.all([
       search.causesOf(verification),
@@ -244,13 +244,13 @@ async function handle(context: Context, delivery: ReceivedDelivery): Promise<Lis
   const target = targetFor(plan, delivery.claims.type ?? "");
   if (typeof target === "string") return { kind: target };
   const eventId = eventIdOf(delivery);
-  // The secrets were fetched for this delivery, so the known instance id is the sender's.
+  // The instance id is current, because fetching the secrets for this delivery has updated it.
   const event = eventId === undefined ? undefined : { eventId, instance: source.instance() };
   const isRepeated = event !== undefined && seen.has(event);
   // Only the sender knows whether this is a requested replay or a duplicate.
   if (isRepeated && (await source.attemptOf(event.eventId))?.cause !== "replay") return { kind: "duplicate" };
   const result = await forwardDelivery(world, { ...delivery, url: target.url }, forwardOptions);
-  // An event is recorded only once a target has accepted it: any other event must be delivered again.
+  // An event that no target has accepted stays unrecorded, so that its next attempt is forwarded.
   if (event !== undefined && isAccepted(result)) seen.add(event, world.now());
   return { ...result, isReplay: isRepeated };
 }

@@ -2,7 +2,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import type { HttpResponse, Listener, Service, World } from "../../world.ts";
 import type { ListenerRegistration } from "./registration.ts";
 
-/** The service accepts this Host, although the listener has no port. */
+/** A fetched delivery has no Host header; the listener's service accepts this one. */
 const HOST = "127.0.0.1:0";
 const PAUSE_MS = 1000;
 const MAX_ATTEMPTS = 30;
@@ -10,8 +10,8 @@ const MAX_ANSWER_BYTES = 12 * 1024;
 const MAX_RETRY_AFTER_LENGTH = 64;
 
 /**
- * Fetches deliveries from a sandbox that cannot connect to this machine. A request stays in `pendingWork`
- * until its answer has arrived, so that it is handled once.
+ * Fetches deliveries from a sandbox that cannot connect to this machine. Requests in `pendingWork` are not fetched
+ * again until the sandbox has their answers.
  */
 export function pollDeliveries(
   world: Pick<World, "sleep">,

@@ -37,7 +37,7 @@ type RegistrationState = RegistrationOptions & {
   readonly leaveController: AbortController;
 };
 
-/** `locate` finds the sandbox at each call; the endpoint stays the same at a new address. */
+/** `locate` is called for each request, because a restarted sandbox can have another address. */
 export function createRegistration(world: RegistrationState["world"], options: RegistrationOptions) {
   const firstRegistration = Promise.withResolvers<void>();
   const registration: RegistrationState = {
@@ -69,7 +69,7 @@ export function createRegistration(world: RegistrationState["world"], options: R
     },
     answer: (id: string, body: RequestOf<"answerDelivery">) =>
       ask(registration, { name: "answerDelivery", id, body }),
-    /** Null for real time, undefined if the sandbox does not answer and the store was not in real time. */
+    /** Null for real time; undefined if the store had its own time and the sandbox no longer answers. */
     storeTime: () => fetchStoreTime(registration),
     /** Deliveries pause until the next registration, unless another listener has taken over. */
     leave: () => leave(registration),
@@ -107,7 +107,7 @@ async function sendRegistration(
   return outcome;
 }
 
-/** Fetched for each delivery, so that a secret that has just been retired is not accepted. */
+/** Fetches the secrets for each delivery, so that a secret that was just retired is not accepted. */
 async function fetchSecrets(registration: RegistrationState): Promise<ListenerSecrets> {
   await registration.firstRegistration.promise;
   await registration.lastRegistration;
@@ -161,7 +161,7 @@ async function fetchNextAttempt(
 
 async function check(registration: RegistrationState): Promise<ConnectionChange> {
   const { endpointId: id, url, leaveController } = registration;
-  // The sandbox answers as soon as something changes.
+  // A long poll: the sandbox answers as soon as the endpoint changes.
   const waitMs = registration.state === "connected" ? POLL_MS : 0;
   const answer = await ask(registration, {
     name: "showEndpoint",
@@ -171,7 +171,7 @@ async function check(registration: RegistrationState): Promise<ConnectionChange>
     signal: leaveController.signal,
   });
   if (registration.state === "left") return NO_CHANGE;
-  // The sandbox has another database now, which does not have this endpoint.
+  // The sandbox's state was replaced, for example by a restore, and lacks this endpoint.
   if (answer.end === "refusal" && answer.error.code === "not_found") return reconnect(registration);
   if (answer.end === "refusal" && answer.status === 401 && isPullListenerUrl(url))
     return { kind: "refused", answer };
@@ -204,7 +204,7 @@ async function leave(registration: RegistrationState): Promise<void> {
   const { endpointId: id } = registration;
   const answer = await ask(registration, { name: "showEndpoint", id, body: {} });
   if (answer.end !== "success" || answer.value.url !== registration.url) return;
-  // An endpoint that a drill has paused is enabled again after the drill.
+  // After a drill, an endpoint that the drill paused is enabled again, so it must be left as well.
   if (answer.value.state !== "enabled" && answer.value.pausedBy !== "drill") return;
   await ask(registration, { name: "setEndpointState", id, body: { action: "leave" } });
 }

@@ -9,11 +9,11 @@ export type CauseSearch = Readonly<ReturnType<typeof createCauseSearch>>;
 const MIB = 1024 * 1024;
 /** In hashed bytes: several seconds of work after idle time, then a small share of one core. */
 const BUDGET: RateLimit = { perSecond: 64 * MIB, burst: 1024 * MIB };
-/** A search hashes this much before it yields to other work: a few milliseconds of work. */
+/** Bytes that a search hashes before it yields to other work, within a few milliseconds. */
 const SLICE_BYTES = MIB;
 const MAX_QUEUED = 16;
 
-/** Works between deliveries, within a budget of hashed bytes: anyone can send unsigned requests. */
+/** Limits the work of searches, because anyone can send unsigned requests. Beyond the limits, no causes are found. */
 export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = BUDGET) {
   const runInTurn = createMutex();
   let bucket: Bucket | undefined;

@@ -21,7 +21,7 @@ export function createMemorySeenEvents(): SeenEvents {
   };
 }
 
-/** A forwarded event counts even if it cannot be recorded. */
+/** Keeps an event in memory if the file fails, so that a duplicate is still recognised. */
 export function tolerateStorageFailures(file: SeenEvents, report: (error: unknown) => void): SeenEvents {
   const memoryEvents = createMemorySeenEvents();
   const withFallback = <Value>(work: () => Value, fallback: Value): Value => {

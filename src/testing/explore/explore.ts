@@ -9,7 +9,7 @@ import type { Exploration, ExploreFault, ExploreOptions } from "./types.ts";
 
 const CONCURRENCY = 12;
 
-/** Throws if the application does not work without faults. */
+/** Rejects if the application does not work without faults. */
 export async function exploreIn(
   sandbox: Sandbox,
   options: ExploreOptions & { readonly seed: string },

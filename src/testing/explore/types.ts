@@ -5,18 +5,18 @@ import type { Checkout, Sandbox, Store } from "../types.ts";
 
 export type ExploreOptions = {
   /**
-   * Makes one purchase in a store with the application's own code, and returns its order; throws if the purchase fails.
-   * After a failure it is called once more in the same store, without faults of requests, and must repeat the same
+   * Makes one purchase in a store with the application's own code, and returns the order; throws if the purchase fails.
+   * After a failure, it is called once more in the same store, without request faults, and must repeat the same
    * purchase, as the application does when a customer clicks again.
    */
   readonly purchase: (store: Store) => Promise<Pick<Checkout, "id" | "checkout_url">>;
   /** Returns the state of an order in the application, for example from its database. */
   readonly view: (orderId: string, store: Store) => View | Promise<View>;
-  /** Returns how often an order was booked. Replaces `times` of the view. */
+  /** Returns how often the application has booked an order as paid. Replaces `times` of the view. */
   readonly bookings?: (orderId: string, store: Store) => number | Promise<number>;
   /**
-   * Opens the application's return page as a customer does, with an order that may be unpaid. Called once before the
-   * payment, and twice while the webhooks are delivered.
+   * Opens the application's return page as a customer does; the order may be unpaid. Called once before the payment,
+   * and twice while the webhooks are delivered.
    */
   readonly returns?: (order: Pick<Checkout, "id" | "order_id">, store: Store) => unknown;
   /**
@@ -24,9 +24,9 @@ export type ExploreOptions = {
    * `purchase`, once for each run of a schedule. Default: nothing is started.
    */
   readonly start?: (store: Store) => Promise<(() => unknown) | void>;
-  /** Time after which the search starts no new schedule, in milliseconds of real time. Default: 60,000. */
+  /** Real time in milliseconds after which the search starts no new schedule. Default: 60,000. */
   readonly budgetMs?: number;
-  /** The number of schedules after which the search starts no further schedule. Default: no limit. */
+  /** Maximum number of schedules, not counting the runs that shrink or confirm a finding. Default: no limit. */
   readonly maxSchedules?: number;
   /** Maximum number of faults in one schedule, from 1 to 4; the payer's outcome counts as one. Default: 2. */
   readonly depth?: number;
@@ -34,7 +34,7 @@ export type ExploreOptions = {
   readonly seed?: string;
   /** Runs only this schedule. The `rerun` of a broken invariant contains its schedule. */
   readonly only?: { readonly faults: readonly ExploreFault[]; readonly payer?: PayerOutcome };
-  /** The sandbox whose stores are used. Default: a separate sandbox in memory, on a free port, which is closed at the end. */
+  /** The sandbox to use. Default: a new sandbox in memory, on a free port, which is closed at the end. */
   readonly sandbox?: Sandbox;
   /** The dialect of the explored stores. Default: the sandbox's dialect. */
   readonly dialect?: Dialect;
@@ -58,7 +58,7 @@ export type View =
 /** How the payer ends a payment. `paid_after_decline`: the first attempt is declined, the second succeeds. */
 export type PayerOutcome = DomainOf<typeof payerOutcome>;
 
-/** A rule that holds for every purchase, whatever fails. */
+/** A rule that must hold for every purchase, whatever fails. */
 export type Invariant = DomainOf<typeof invariant>;
 
 export type Exploration = DomainOf<typeof exploration>;

@@ -13,7 +13,7 @@ export function createIdentities(sandbox: InProcessSandbox, calls: Calls) {
     const apiKey = identities.get(storeId)?.apiKey;
     refuseClosed(sandbox);
     const { findByHash } = sandbox.context.store.credentials;
-    // A store keeps its key here even after the key is revoked.
+    // A revoked key is found as well, so a handle keeps it instead of getting a new one.
     if (apiKey !== undefined && findByHash(hashKey(apiKey))?.storeId === storeId) return apiKey;
     return (await calls.control({ name: "createKey", storeId, body: {} })).apiKey;
   };
@@ -24,7 +24,7 @@ export function createIdentities(sandbox: InProcessSandbox, calls: Calls) {
       if (identity === undefined) throw new Error("each handle is of a store that is known");
       return identity;
     },
-    /** A snapshot from another sandbox has other secrets, and no API key. */
+    /** Needed after a restore, because another sandbox's snapshot has other secrets and no API keys. */
     renew: async (storeIds: readonly string[]) => {
       for (const id of storeIds) {
         const { storeId: _, ...access } = await calls.control({

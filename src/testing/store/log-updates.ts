@@ -1,14 +1,14 @@
 export type LogUpdates<Item> = { readonly items: readonly Item[]; readonly next: Promise<LogUpdates<Item>> };
 
 export type LogUpdateSource<Item> = {
-  /** Opens a reader, which returns all items, and at later calls the items that are new or may have changed since. */
+  /** Opens a reader: its first call returns all items, later calls those that are new or may have changed since. */
   readonly open: () => () => Promise<readonly Item[]>;
   readonly follow: (onWrite: () => void) => () => void;
 };
 
 /**
- * A log is read once after a write for all its waits together, and without a wait not at all. The returned
- * function adds a wait, which receives all existing items and then new ones, until `leave` is called.
+ * All waits on a log share one read after each write, and without a wait nothing is read. The returned function starts a
+ * wait: `all` has the existing items, and its `next` the updates, until `leave` is called.
  */
 export function createLogUpdates<Item>(source: LogUpdateSource<Item>) {
   let followedLog: ReturnType<typeof follow<Item>> | undefined;
@@ -43,7 +43,7 @@ function follow<Item>({ open, follow: followWrites }: LogUpdateSource<Item>) {
       nextUpdates = readNext();
       return { items, next: nextUpdates };
     });
-    // A wait gets the error at its own await. Without a wait, the error must not become an unhandled rejection.
+    // A wait gets the error from its own await; without a wait, the error must not become an unhandled rejection.
     update.catch(() => undefined);
     return update;
   };

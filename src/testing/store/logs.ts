@@ -17,7 +17,7 @@ const PAGE_SIZE = 1000;
 
 type StoreLogContext = { readonly calls: Calls; readonly storeId: string };
 
-/** A filter with another field is refused, because it would match nothing. */
+/** A filter with any other field is refused, because it would match nothing. */
 export const EVENT_FILTER_FIELDS = {
   ...fieldNames(CHECKS.envelope),
   ...fieldNames(CHECKS.change),
@@ -47,7 +47,7 @@ export function eventLog(
         for (let hasMore = true; hasMore;) {
           const body = { since: position, limit: PAGE_SIZE };
           const { events } = await calls.control({ name: "listEvents", storeId, body });
-          // The sandbox wrote these bodies, so each of them is an event.
+          // The sandbox wrote these bodies itself, so they need no validation.
           list.push(...events.map((event) => parseJson(event.body) as Event));
           position = events.at(-1)?.position ?? position;
           hasMore = events.length === PAGE_SIZE;
@@ -95,14 +95,14 @@ export function requestLog(
     ...createWaiter(sandbox, storeId),
     noun: "request",
     fields: REQUEST_FIELDS,
-    // The log notifies when it writes its batch of requests, at most 0.1 s after a request.
+    // Requests are written in batches, so this wait follows the request log instead of the store.
     follow: (onWrite) => sandbox.context.requests.follow(storeId, onWrite),
     open: () => async () => {
       const { requests } = await calls.control({ name: "listRequests", storeId, body: { limit: PAGE_SIZE } });
       return requests.map((entry) => decodeWith(loggedRequest, entry));
     },
     names: ({ requestId, method, path, orderId }) => {
-      // An application names its paths without the prefix, which is in `CHECKOUT_BASE_URL`.
+      // Applications use paths without `/v1`, because `CHECKOUT_BASE_URL` ends with it.
       const shortPath = path.replace(/^\/v1(?=\/)/, "");
       return [`${method} ${path}`, path, `${method} ${shortPath}`, shortPath, requestId, orderId];
     },
@@ -125,7 +125,7 @@ function deliveryOf({
 }: AnswerOf<"listDeliveries">["deliveries"][number]): Delivery {
   return decodeWith(delivery, {
     ...entry,
-    // The sandbox made this type, so it is a known type.
+    // The sandbox sends only known event types.
     type: type as EventType,
     attempts: attempts.map((item) => ({ ...item, message: item.facts?.message ?? null })),
   });

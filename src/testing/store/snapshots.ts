@@ -7,7 +7,7 @@ import type { Identities } from "./identities.ts";
 
 const NO_BYTES = refuseFact("snapshot_no_bytes", {});
 
-/** A test passes the bytes itself and has all rights, so no consent is necessary. */
+/** No consent is needed, because the test itself passes the snapshot and owns the sandbox. */
 const ALL_RIGHTS = { trust: true, adopt: true, isAdministrator: true };
 
 type Scope = Parameters<typeof takeSnapshot>[1];
@@ -18,8 +18,8 @@ export async function takeSnapshotOf(sandbox: InProcessSandbox, scope: Scope): P
 }
 
 /**
- * Returns the ids of the snapshot's stores. Later ids come from another seed, because the snapshot may
- * contain ids of the current seed. Throws a CheckoutError.
+ * Returns the ids of the snapshot's stores. Renews the seed, because the snapshot may contain ids that the current seed
+ * would draw again. Rejects with a CheckoutError if the snapshot is refused.
  */
 export async function restoreInto(
   sandbox: InProcessSandbox,
@@ -28,7 +28,7 @@ export async function restoreInto(
 ): Promise<readonly string[]> {
   const { snapshot, forget, identities } = options;
   const outcome = await runWhileOpen(sandbox, async () =>
-    // A caller without types can pass anything, and in jest a Uint8Array can be from another realm.
+    // `instanceof` would fail in jest, where a Uint8Array can be from another realm.
     ArrayBuffer.isView(snapshot) ? restoreSnapshot(sandbox.context, scope, snapshot, ALL_RIGHTS) : NO_BYTES,
   );
   if (!outcome.ok) throw new CheckoutError(answerOfRefusal(outcome.refusal));
