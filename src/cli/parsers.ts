@@ -70,10 +70,10 @@ export const parseAnyId = optionParser(
 
 export const parseId = optionParser("an id such as 0199a3c4-5d00-7000-8000-000000000001", parseUuid);
 
-/** `5/s` or `off`. The burst is twice the rate, as in the default. */
+/** Parses `off`, or a rate such as `5/s`, which allows bursts of 10. */
 export const parseRateLimit = optionParser("a rate such as 5/s, or off", parseRateLimitText);
 
-/** `0s,5s,5m`: the delay before each attempt of a delivery (decision 13). */
+/** Parses the delays before the attempts of a delivery, such as `0s,5s,5m` (decision 13). */
 export function parseDeliverySchedule(text: string): DeliverySchedule {
   const delays = text.split(",");
   const schedule = parseSchedule(delays);
@@ -107,7 +107,7 @@ export function amountMinorParser({ argv }: Pick<World, "argv">): (text: string)
   };
 }
 
-/** May be typed in lower case; the service accepts only upper case. */
+/** Converts a code to upper case, the only form that the service accepts. */
 export function parseCurrency(text: string): string {
   return /^[a-z]{3}$/i.test(text) ? text.toUpperCase() : text;
 }

@@ -7,7 +7,7 @@ import { EXIT, type Problem } from "./problem.ts";
 import { wrapText } from "./wrap.ts";
 import { output, type Output } from "./output/output.ts";
 
-/** Null and the empty text are shown as a dash; an undefined field is left out. */
+/** Null and the empty text are shown as a dash; an undefined value omits the field. */
 export type Field = readonly [label: string, value: string | number | null | undefined];
 
 export type Style = Readonly<
@@ -20,7 +20,7 @@ export function secretText({ isJobLog }: Pick<Printer, "isJobLog">, secret: stri
   return isJobLog ? `not printed in CI: ${hint}` : secret;
 }
 
-/** A shorter text is an unfinished setting, such as `test`: hiding it would redact parts of other words. */
+/** Shorter values, such as a placeholder `test`, are not hidden, because that would redact parts of other words. */
 const MIN_SECRET_LENGTH = 8;
 
 type CommandWorld = Pick<World, "env"> & Partial<Pick<World, "argv">>;
@@ -61,9 +61,9 @@ export async function createPrinter(
       tracedTexts.add(text);
     },
     problem: (problem: Problem): void => {
-      // If this process was started detached, the command that started it prints the problem, if it is still running.
+      // A detached process sends its problem to the command that started it, which prints it.
       void world.starter?.notify(JSON.stringify({ problem }));
-      // The text after the last quotation mark is this program's own: `got "coffee": see checkout prices list`.
+      // Quoted text is the user's, so only later text can name commands: `got "coffee": see checkout prices list`.
       const quoteEnd = problem.message.lastIndexOf('"') + 1;
       const message =
         problem.message.slice(0, quoteEnd) + hintAsTyped(problem.message.slice(quoteEnd), world);
@@ -73,7 +73,7 @@ export async function createPrinter(
       );
     },
     ...hiddenSecrets,
-    /** stdout is the log of a CI job (decision 123): text results then contain no secrets. */
+    /** Whether stdout is the log of a CI job (decision 123), in which text results must not show secrets. */
     isJobLog: !isTerminal(world.stdout) && !["", "0", "false"].includes(world.env["CI"] ?? ""),
   };
 }
@@ -83,7 +83,7 @@ function createHiddenSecrets() {
   const redactHidden = (text: string): string => redactValues(text, secrets);
   const addSecret = (secret: string): void => {
     if (!secrets.includes(secret)) secrets.push(secret);
-    // A secret may contain another one.
+    // Longest first, because a secret may contain a shorter one.
     secrets.sort((left, right) => right.length - left.length);
   };
   return {
@@ -102,7 +102,7 @@ function createHiddenSecrets() {
   };
 }
 
-/** `cursor`: the position of the next page; null at the end. */
+/** `cursor`: the position of the next page; null after the last page. */
 export function nextPageText(
   { world, printer }: { readonly world: CommandWorld; readonly printer: Pick<Printer, "style"> },
   { cursor, searchText = "" }: { readonly cursor: string | null; readonly searchText?: string },
@@ -181,7 +181,7 @@ function problemText(problem: Problem, style: Style, wrap: Wrap): string {
     ),
     ...candidates.map(({ id, about }) => [id, about] as const),
   ];
-  // Users can look up a code of the service; a command's own codes are for programs.
+  // Shows only codes of the service, which users can look up; all other codes are for programs.
   const shownCode = errorRow(code) === undefined ? "" : style.dim(` (${code})`);
   return [
     wrap(`${style.red("✗")} ${printable(message)}${shownCode}`, 2),
@@ -205,7 +205,6 @@ async function loadColouredStyle(): Promise<Style> {
   return new Chalk({ level: 1 });
 }
 
-/** True on a terminal, unless `hasPlainOutput` or FORCE_COLOR decides otherwise. */
 function hasColour(stream: World["stdout"], world: CommandWorld): boolean {
   if (hasPlainOutput(world)) return false;
   const forcedColor = world.env["FORCE_COLOR"];

@@ -2,7 +2,7 @@ import { accept, FileRefused, type Outcome } from "../core/outcome.ts";
 import { causeOfError, StorageUnavailable } from "../store/connection/storage-failure.ts";
 import type { HostFailure } from "../host/failure.ts";
 
-/** Decision 57; `exec` also passes on the codes of its command. */
+/** The exit codes of all commands (decision 57). `exec` also returns the exit code of its command. */
 export const EXIT = {
   done: 0,
   failed: 1,
@@ -54,12 +54,12 @@ export class Refused extends Error {
   }
 }
 
-/** The command line cannot run as typed: exit 2. */
+/** For a command that cannot run as typed; exit code 2. */
 export function refuseUsage(message: string, next: string): Refused {
   return new Refused(usageProblem(message, next));
 }
 
-/** Value and refusal can be read without a check: one of the two is undefined. */
+/** `value` and `refusal` can be read without checking `ok`, because the inapplicable one is undefined. */
 type CaughtOutcome<Value> =
   | { readonly ok: true; readonly value: Value; readonly refusal?: undefined }
   | { readonly ok: false; readonly refusal: Problem; readonly value?: undefined };

@@ -71,8 +71,8 @@ function typedOf(loaders: Readonly<Record<string, () => Promise<Registrar>>>): L
 type Entries = Readonly<Record<(typeof HEADINGS)[number][0], Readonly<Partial<Record<CommandName, Entry>>>>>;
 
 /**
- * Only the typed group or command is loaded; of the groups that scripts often use, only the typed subcommand,
- * because startup must be fast.
+ * For a fast start, only the typed group or command is loaded, and in a group that scripts use often, only the typed
+ * subcommand.
  */
 const ENTRIES: Entries = {
   run: {
@@ -292,7 +292,7 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
     .configureHelp({ minWidthToWrap: MIN_WIDTH_TO_WRAP, optionDescription: shownDescription })
     .configureOutput({
       writeOut: (text) => stdout.write(text),
-      // With --json, stderr has only the error line, and not the help of a group.
+      // With --json, stderr must contain only the JSON error, so commander's help for a group is omitted.
       writeErr: (text) => void (isTyped(world, "json") || stderr.write(text)),
       getOutHelpWidth: () => widthOf(stdout),
       getErrHelpWidth: () => widthOf(stderr),
@@ -315,7 +315,7 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
   return program;
 }
 
-/** Common options go after the words of the command. `help` before or between these words becomes `--help`. */
+/** Moves common options behind the words of the command, and replaces `help` among these words with `--help`. */
 function arrangeArguments(program: Command, argv: readonly string[]): readonly string[] {
   const [words, commonWords]: [string[], string[]] = [[], []];
   let group = program;

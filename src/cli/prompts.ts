@@ -45,7 +45,7 @@ type TextQuestion = {
   readonly suggestion?: string;
 };
 
-/** Refuses on Ctrl-C. Without escape codes, asks line by line, because editing in place needs them. */
+/** Throws `Refused` on Ctrl-C. For plain output, asks line by line, because editing in place needs escape codes. */
 export async function runUnlessInterrupted<Answer>(
   world: World,
   run: (questions: Questions) => Promise<Answer>,

@@ -15,7 +15,7 @@ export function awaitAbort(signal: AbortSignal): Promise<"stopped"> {
   });
 }
 
-/** Throws if the sandbox's database was deleted, after which it can serve nothing. */
+/** Throws `Refused` if the sandbox loses its database, because it can no longer serve. */
 export async function awaitStop(
   { stopRequest, stateLoss }: Pick<ServedSandbox, "stopRequest" | "stateLoss">,
   stopPromise: Promise<unknown>,

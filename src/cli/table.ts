@@ -1,7 +1,7 @@
 import { printable, displayText } from "../core/text.ts";
 import type { Printer, Style } from "./printer.ts";
 
-/** Each character is one column wide: ASCII, and the marks of this program. */
+/** Text whose characters are one column wide: ASCII, and the symbols of this program. */
 const PLAIN_TEXT = /^[ -~–→…]*$/;
 const GAP = "  ";
 const DEFAULT_WIDTH = 80;
@@ -14,12 +14,12 @@ type FitOptions = {
   readonly cut?: readonly string[];
   /** Omitted one after the other until the other columns fit. If they never fit, the widest ones are cut. */
   readonly drop?: readonly string[];
-  /** Cut in the middle: addresses differ at both ends. */
+  /** Cut in the middle, because addresses differ at both ends. */
   readonly middle?: readonly string[];
   readonly style?: Style | undefined;
   /** Cut last, because commands take the values of these columns. */
   readonly keep?: readonly string[];
-  /** Long cells are wrapped instead of cut; for sentences. */
+  /** Wraps long cells, such as sentences, instead of cutting them. */
   readonly wrap?: true;
 };
 
@@ -30,7 +30,7 @@ type Cell = string | number | null;
 type Cells = readonly Cell[];
 type WidthOf = (text: string) => number;
 
-/** Text from outside is escaped; emoji and combining marks do not shift a column. */
+/** Escapes control characters in cells, and keeps columns aligned even with emoji and combining marks. */
 export async function table(header: Row, rows: readonly Cells[], fitOptions: FitOptions): Promise<string> {
   return (await tableRows(header, rows, fitOptions)).join("\n");
 }

@@ -3,7 +3,7 @@ import { variableRefusal } from "./command.ts";
 import { environmentVariableOf } from "./option-rules.ts";
 import { SECRET_VARIABLES } from "../host/given-secrets.ts";
 
-/** The function returns why a value is invalid, or undefined if it is valid. */
+/** Each variable has a function that returns why a value is invalid, or undefined if it is valid. */
 export type KnownVariables = ReadonlyMap<string, (text: string) => string | undefined>;
 
 export const PROGRAM_VARIABLES: ReadonlyMap<string, string> = new Map([

@@ -48,7 +48,7 @@ async function runWhoami(context: Context): Promise<number> {
   if (problem !== undefined) printer.trace(`warning: ${problem.message}; ${problem.next}`);
   const hint = baseUrl.value === null ? stateFolderHint(world, folder.value) : "";
   if (hint !== "") printer.trace(`warning: ${shortPath(world, folder.value)} is no state folder${hint}`);
-  // Keys of a real service may differ in form from a sandbox's keys.
+  // Only keys for this machine are checked, because keys of a real service may have another form.
   const isRemote = baseUrl.value !== null && !isLoopback(new URL(baseUrl.value).hostname);
   const fault = apiKey.value === null || isRemote ? undefined : keyFault(apiKey.value);
   if (fault !== undefined) printer.trace(`warning: the API key of ${apiKey.source} ${fault}; correct it`);

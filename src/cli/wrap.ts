@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 const WIDE_CHARACTERS =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}]/gu;
 
-/** Further lines begin with `indent` blanks. A word longer than a line is not cut: users copy links. */
+/** Indents all lines but the first. A word longer than a line is not broken, because users copy links. */
 export function wrapText(
   text: string,
   { width, indent = 0 }: { readonly width: number; readonly indent?: number },

@@ -233,7 +233,7 @@ async function watchConnection(context: Context, options: WatchOptions): Promise
   }
 }
 
-/** `at`: the store's time, or the real time if it is unknown. `realTimeTexts`: empty if both are the same. */
+/** `at`: the store's time, or the real time if it is unknown. `realTimeTexts`: empty for a store in real time. */
 async function readLineTime(
   { world, printer }: Context,
   registration: ListenerRegistration | undefined,

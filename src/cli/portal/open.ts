@@ -69,7 +69,7 @@ async function createSignIn(context: Context, options: OpenOptions, id?: string)
   const { storeId } = target;
   const home = storeId === undefined ? "/portal" : `/portal/${storeId}`;
   const page = storeId === undefined ? home : `${home}/start`;
-  // The portal finds every id, but for an order_id with several checkouts it would show only the newest one.
+  // For an order_id of several checkouts, the portal would show only the newest, so this command refuses it.
   const checkout = id === undefined ? undefined : await findByOrderId(context, id, target);
   if (id !== undefined && checkout === undefined && !isAnyId(id))
     context.printer.info(`note: ${noOrderText(id)}; the portal searches for this text`);
@@ -97,9 +97,8 @@ type OpenResult =
   | { readonly ok: false; readonly message: string };
 
 /**
- * Every user of this machine can read a process's arguments, which would contain the code (decision 99), so
- * the browser opens a file that redirects to the link. The next call overwrites the file in the state folder;
- * a file in a temporary folder is removed.
+ * Opens a file that redirects to the link, because other users can read the arguments of a process, which would
+ * contain the sign-in code (decision 99). `cleanUp` removes the file unless it is in the state folder.
  */
 async function openSecretly(context: Context, link: string): Promise<OpenResult> {
   const { world } = context;
@@ -120,7 +119,7 @@ async function openSecretly(context: Context, link: string): Promise<OpenResult>
   return { ok: true, cleanUp };
 }
 
-/** A full or read-only disk must not prevent printing the link. */
+/** Returns a storage problem instead of throwing, so that the link can still be printed. */
 function writeFile(world: World, folder: string | undefined, page: string): TemporaryFile | Problem {
   try {
     return folder === undefined ? world.temporaryFile(FILE_NAME, page) : writeKeptFile(world, folder, page);

@@ -79,7 +79,7 @@ const REMEDIES: Remedies = {
   scope_missing: CHECK_TOKEN_HINT,
 };
 
-/** The service's administrator has a separate token (decision 49). */
+/** These commands use the admin token instead of the control token (decision 49). */
 export function registerAdmin(group: Group): void {
   for (const action of ADMINISTRATOR_ACTIONS) {
     const { summary, resultText, part } = ACTIONS[action];

@@ -34,7 +34,7 @@ type ChecklistOptions = ServiceOptions & {
 };
 
 export function registerChecklist(group: Group): void {
-  // Commander would ignore options before `run`: a drill's options belong after the drill's name.
+  // Commander would silently ignore options before `run`, so they are refused.
   group.command.hook("preSubcommand", (checklist, drill) => {
     const flag = checklist.options.find(
       (option) => checklist.getOptionValueSource(option.attributeName()) === "cli",
@@ -80,14 +80,14 @@ export function registerChecklist(group: Group): void {
   });
 }
 
-/** "Not ready" is a result, not a failure of the command: it is printed, and the exit code is 3. */
+/** Prints "not ready" as a result, with exit code 3, because the command itself has succeeded. */
 async function runChecklist(context: Context, options: ChecklistOptions): Promise<number> {
   const { world, printer } = context;
   const { item, junit, markdown, allowRisks = false } = options;
   const junitFile = junit === undefined ? undefined : prepareJunitFile(world, junit);
   using stop = abortOnStop(world);
   const report = await judgeReadiness(context, options, stop.signal);
-  // The verdict still counts all items: no single item makes a store ready.
+  // `--item` limits only the shown items; the verdict covers all items.
   const items = report.items.filter(({ name }) => item === undefined || item.includes(name));
   const shownReport = { ...report, items };
   await printer.result(output("checklist", reportJson(shownReport)), () =>
@@ -97,7 +97,7 @@ async function runChecklist(context: Context, options: ChecklistOptions): Promis
   return isReady(report, { allowRisks }) ? EXIT.done : EXIT.notReady;
 }
 
-/** Nothing is sent to a service: its calibration record decides. */
+/** Sends nothing to another service; its calibration record is used instead. */
 async function judgeReadiness(
   context: Context,
   options: ServiceOptions,

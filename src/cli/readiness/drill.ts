@@ -6,7 +6,7 @@ import type { Printer, Style } from "../printer.ts";
 import { tableRows } from "../table.ts";
 import type { DrillStep, DrillVerdict, ShownStep } from "../../core/readiness/drill-shapes.ts";
 
-/** `showsAll`: passed steps are listed, instead of only counted. */
+/** `showsAll`: lists every step, instead of a few failed steps and a count of the passed ones. */
 export type DrillLayout = Pick<Printer, "style" | "width"> & { readonly showsAll: boolean };
 
 export function verdictMark(verdict: DrillVerdict, style: Style): string {

@@ -56,8 +56,8 @@ export function checklistMarkdown(report: ChecklistReport): string {
 }
 
 /**
- * An unknown item is an error, a risk a failure, so that a report of a run with another exit code than 0 has
- * at least one of the two.
+ * Reports an unknown item as an error and a risk as a failure, so that each run that does not exit with 0 has an error
+ * or a failure.
  */
 export function checklistJunit(report: ChecklistReport, tolerance: RiskTolerance): string {
   const { verdict, items, service, storeId, judgedAt } = report;

@@ -18,7 +18,7 @@ type Watch = { readonly signal: AbortSignal; readonly observer: ExchangeObserver
 
 const SPINNING_TERMINALS = new WeakSet<NodeJS.WritableStream>();
 
-/** The spinner is only for a terminal; Ctrl-C aborts the exchange. */
+/** Shows a spinner only on a terminal. Ctrl-C aborts the exchange. */
 export async function runWithSpinner<Result>(
   { world, printer, around: { options } }: Context,
   run: (watch: Watch) => Promise<Result>,

@@ -71,7 +71,7 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
     ...accessVariables({ ...access, apiKey }),
     ...(options.control === true ? { CHECKOUT_CONTROL_TOKEN: token } : {}),
   };
-  // If the store was looked up, that call has hidden the token in the output.
+  // A look-up of the store hides the token in all output, but here the token must be shown.
   if (options.control === true) printer.reveal(token);
   if (apiKey === null)
     printer.trace(`warning: CHECKOUT_API_KEY is left out: ${isRevoked ? REVOKED_KEY_TEXT : NO_KEY_TEXT}`);
@@ -81,7 +81,7 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
   );
 }
 
-/** The sandbox's description covers its first store; only a named store needs the operations, which load slowly. */
+/** The sandbox's description has the first store's variables; only another store needs the slow import of operations. */
 async function readAccess(context: Context, options: EnvOptions, sandbox: RunningSandbox): Promise<Access> {
   const { version, around } = context;
   const { control_token: token } = sandbox.run;
@@ -93,7 +93,7 @@ async function readAccess(context: Context, options: EnvOptions, sandbox: Runnin
     return { ...access, baseUrl: `${origin}/v1`, ownSecrets, revokedLastFours };
   }
   const { readStoreAccess, listRevokedLastFours } = await import("../store/access.ts");
-  // This command replaces the key and the store of the environment, so it must not read them.
+  // The output replaces the key and the store of the environment, so they must not influence it.
   const folderContext = { ...context, around: withoutOwnStore(context.around) };
   const target = { origin, token, version };
   const access = await readStoreAccess(folderContext, target);
@@ -116,7 +116,7 @@ const LINE_FORMATS: Readonly<Record<Exclude<Format, "json">, (name: string, valu
   github: (name, value) => `${name}<<${delimiterFor(value)}\n${value}\n${delimiterFor(value)}`,
 };
 
-/** Parsers of .env files disagree about escapes. No value of these variables contains all three kinds of quotes. */
+/** Uses a quotation mark that is not in the value, because parsers of .env files disagree about escapes. */
 function dotenvValue(value: string): string {
   if (/^[\w.:/@%+,-]*$/.test(value)) return value;
   const quote = ["'", "`", '"'].find((mark) => !value.includes(mark)) ?? "'";

@@ -53,7 +53,7 @@ export function registerExec(group: Group): void {
         text: "use the running sandbox, with a new store or an existing one",
         default: "a fresh sandbox",
       }),
-      // Without a variable, so that this sandbox does not take the port of the folder's sandbox.
+      // No variable sets this port, so that this sandbox does not take the port of the folder's sandbox.
       valueOption(
         "--port <port>",
         { text: "port to listen on, or 0 for any free port", default: "0" },
@@ -95,7 +95,7 @@ const SIGNAL_NUMBERS: Readonly<Record<StopSignal, number>> = { SIGHUP: 1, SIGINT
 
 async function runExec(context: Context, options: ExecOptions, { program, args }: Program): Promise<number> {
   const { world, printer } = context;
-  // Registered first, and kept to the end, so that no signal ends the sandbox before the program.
+  // Registered first and until the end, so that a signal does not end the sandbox before the program.
   const stop = recordStopSignal(world);
   const requestedFaults = await readExecFaults(context, options);
   const log = createKeptLog();
@@ -215,13 +215,12 @@ async function readExecFaults(
   return { ...readFaults(context, names, seed), seed };
 }
 
-/** The same seed applies the same faults to the same requests. */
 function noteSeed({ printer }: Context, exitCode: number, { isRandom, seed }: ExecFaults): void {
   if (exitCode !== EXIT.done && isRandom)
     printer.trace(`checkout exec: to repeat the same faults: --seed ${printable(seed)}`);
 }
 
-/** The end of the enclosing block deletes the store, unless it is kept. */
+/** Disposing the result deletes the store, unless `isKept`. */
 async function createFreshStore(
   context: Context,
   target: ControlTarget,
@@ -257,7 +256,7 @@ function exitCodeOf(program: string, end: ProgramResult): number {
   }
 }
 
-/** The program gets no variables of other sandboxes; only with `--admin` it gets the admin token (decision 122). */
+/** Removes the variables of other sandboxes. The program gets the admin token only with `--admin` (decision 122). */
 function childEnvironment(
   world: World,
   access: StoreAccess,

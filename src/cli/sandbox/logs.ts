@@ -48,7 +48,7 @@ async function checkLog(context: Context, folder: string): Promise<void> {
   const run = around.run();
   if (run !== undefined && run.port !== null) {
     const outcome = await catchRefusal(describeRun(context, run));
-    // The log of a sandbox that does not answer may say why.
+    // A sandbox that does not answer is accepted, because its log may say why.
     if (outcome.ok && outcome.value.description.logFile === null) throw refuseTerminalLog(run.pid);
   }
   if (world.files.exists(stateFile(folder, "log"))) return;

@@ -11,7 +11,6 @@ import type { GivenSecrets } from "../../host/given-secrets.ts";
 import type { ReadyMessage } from "../../host/ready.ts";
 import type { SandboxDescription } from "../../core/sandbox/description.ts";
 
-/** Nobody can read the ready line, so the sandbox was stopped. */
 export function refuseLostReadyLine(): Refused {
   return new Refused({
     code: "output_failed",
@@ -27,7 +26,7 @@ export function activeFaultsText(count: number | null): string | undefined {
 /** `logFile` is null if the log goes to a terminal. */
 type RunMode = "foreground" | { readonly logFile: string | null };
 
-/** The lines to copy name the store, so that managed keys are the same in any folder. */
+/** The lines to copy name the store, so that generated idempotency keys are the same in any folder. */
 export function readyBanner(
   { world, printer }: Context,
   message: ReadyMessage,
@@ -61,7 +60,7 @@ export function readyBanner(
     ["API key", apiKey?.source ?? (message.api_key === null ? NOT_KEPT_TEXT : textOf(message.api_key))],
     ["Signing secret", signingSecret?.source ?? textOf(message.signing_secret)],
     ["", ownSecrets === 0 ? undefined : ownSecretsText(ownSecrets)],
-    // Without a folder, commands cannot read the token.
+    // Shown only without a folder, from which commands would read the token.
     ["Control token", folder === null ? (controlToken?.source ?? textOf(message.control_token)) : undefined],
     ["State", folder === null ? "in memory only" : shortPath(world, folder)],
     ["Faults", activeFaultsText(activeFaults)],
@@ -101,7 +100,7 @@ export function ownSecretsText(count: number): string {
   return `the store's; ${othersText}: checkout endpoints secret`;
 }
 
-/** A copied or moved state delivers nothing (decision 71). */
+/** The events of a copied or moved state are held until the state is adopted (decision 71). */
 export function warnAboutHold({ printer }: Context, { hold }: { readonly hold: Hold | null }): void {
   if (hold !== null) printer.trace(`warning: no events are delivered: ${english(partWords(hold))}`);
 }

@@ -18,7 +18,7 @@ export type RunningSandbox = { readonly run: RunRecord; readonly description: Sa
 const START_TIMEOUT_MS = 30_000;
 const CHECK_INTERVAL_MS = 50;
 
-/** Undefined if there is none. Waits for a sandbox that is starting. */
+/** Waits for a sandbox that is starting. Undefined if none is running. */
 export async function findRunningSandbox(
   context: Context,
   signal?: AbortSignal,

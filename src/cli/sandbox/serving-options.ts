@@ -33,7 +33,7 @@ export function folderSettings(): Option[] {
   ];
 }
 
-/** Delivers the events of a copied state (decision 71). */
+/** Without this option, the events of a copied state are held (decision 71). */
 export function adoptOption(): Option {
   return switchOption(
     "--adopt",

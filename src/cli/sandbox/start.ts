@@ -60,7 +60,7 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
   const stop = new Promise<void>((resolve) => void world.onStop(() => resolve()));
   const folder = options.ephemeral === true ? undefined : context.around.folder();
   const settings = unwrap(await settingsWithConfig(context, options));
-  // A terminal gets short ids, which keep the lines short and which commands accept.
+  // On a terminal, the log has short ids, which commands also accept.
   const idOptions = isTerminal(world.stderr) ? { formatId: shortId } : {};
   const outcome = await serveSandbox(context, settings, {
     location: { folder, log: world.stderr, ...idOptions },

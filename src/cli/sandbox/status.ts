@@ -225,7 +225,7 @@ function locateSandbox({ around }: Context, options: WaitOptions): HealthCheck {
   if (options.baseUrl !== undefined) {
     const baseUrl = parseBaseUrl(options.baseUrl);
     if (baseUrl !== undefined) return { baseUrl };
-    // The value is not shown: it may hold a password.
+    // The value is not shown, because it may contain a password.
     const expectedText = "an address such as http://127.0.0.1:4242/v1, without user name, password or query";
     throw refuseUsage(`--base-url (CHECKOUT_BASE_URL) must be ${expectedText}`, "correct the address");
   }

@@ -47,8 +47,8 @@ async function runStop(context: Context): Promise<number> {
 }
 
 /**
- * A user's program that hosts a sandbox gets no signal, because a signal would end the whole program. The
- * start time of the process in `run.json` must have been checked.
+ * Sends a signal if the control API does not stop the sandbox, but not to a program that hosts it, because the signal
+ * would end the whole program.
  */
 async function askToStop(world: World, run: RunRecord): Promise<void> {
   const reason = await callStop(world, run);
@@ -72,7 +72,7 @@ async function callStop(world: World, { port, pid, ...run }: RunRecord): Promise
   return answer.end === "unreachable" ? answer.message : "it refused the request";
 }
 
-/** A user's program that hosts the sandbox need only release the folder. */
+/** Waits for the end of the process; a program that hosts the sandbox only has to release the folder. */
 async function waitUntilGone({ world, around }: Context, run: RunRecord): Promise<void> {
   using stop = abortOnStop(world);
   const { signal } = stop;
@@ -80,7 +80,7 @@ async function waitUntilGone({ world, around }: Context, run: RunRecord): Promis
     around.reload();
     const currentRun = catchRefusal(around.run).value;
     const { pid, started, control_token: token } = run;
-    // The program may have started another sandbox there by now, with its own token.
+    // The token differs if the program has meanwhile started another sandbox in the folder.
     return currentRun?.pid === pid && currentRun.started === started && currentRun.control_token === token;
   };
   const startedAt = world.monotonic();

@@ -4,7 +4,7 @@ import { Refused, storageProblem } from "../problem.ts";
 import { noteVersion } from "../target/notes.ts";
 import { surroundingsOf } from "../target/surroundings.ts";
 
-/** Another version or an unreadable folder is not a failure: the version of this program was printed. */
+/** Prints a note even for an unreadable folder, because `--version` itself has succeeded. */
 export async function noteSandboxVersion(
   world: World,
   version: string,

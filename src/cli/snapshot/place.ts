@@ -47,8 +47,8 @@ export function snapshotFilesOf(
 export type TemporaryName = { readonly name: string; readonly signal?: AbortSignal };
 
 /**
- * The snapshot gets its own name after everything succeeded; until then, and after any failure, an existing
- * snapshot of that name is unchanged.
+ * Renames the snapshot to `name` only after `act` has succeeded, so that a failure leaves an existing snapshot of that
+ * name unchanged.
  */
 export async function withTemporaryName<Value>(
   world: Pick<World, "freshId" | "onStop">,

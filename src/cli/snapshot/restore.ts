@@ -78,7 +78,7 @@ function restoreSnapshot(context: Context, options: RestoreOptions, name: string
   const { world } = context;
   const { file, all, trust, adopt } = options;
   return withSandbox<RestoreAnswer>(context, async (target, folder) => {
-    // A store in a variable counts only for commands that need one store; the token of a store allows no other store.
+    // Only a typed `--store` or a store token selects a single store; a variable with a store does not.
     const isStoreRestore = isTyped(world, "store") || isStoreToken(target.token);
     const snapshots = file === undefined ? undefined : snapshotFilesOf(context, folder);
     const scope = isStoreRestore ? await resolveStore(context, target) : target;
@@ -113,7 +113,7 @@ function readSnapshotFile(world: World, file: string): Uint8Array {
   throw new Refused({ code, message, next });
 }
 
-/** Snapshots contain no API keys: if a store is new to this sandbox, the folder has no key for it either. */
+/** Snapshots contain no API keys, so the folder has none for a store that is new to this sandbox. */
 function noteKeys({ world, printer }: Context, folder: string | undefined, { stores }: RestoreAnswer): void {
   const credentials = folder === undefined ? undefined : readCredentials(world, folder);
   if (credentials?.ok !== true) return;

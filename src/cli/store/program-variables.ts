@@ -2,7 +2,8 @@ import { dirname } from "node:path";
 import type { World } from "../../world.ts";
 
 /**
- * These variables name another service or its secrets. The program keeps CHECKOUT_DIR, the user's folder (decision 76).
+ * Variables of another service, which the program must not inherit. It does inherit CHECKOUT_DIR, the user's folder
+ * (decision 76).
  */
 const FOREIGN_VARIABLES = [
   "CHECKOUT_BASE_URL",
@@ -37,8 +38,8 @@ function noProxyVariables(env: World["env"]): EnvChanges {
 }
 
 /**
- * The journal of a sandbox that ends with its program cannot be in the work folder, which may be read-only or another
- * user's. The program's first create makes the folder, so that an `exec` that is killed earlier leaves none.
+ * Reserves a temporary folder for the program's journal, because the working directory may be read-only. The first
+ * create makes the folder, so that an `exec` that is killed earlier leaves none.
  */
 export function reserveJournalFolder(
   { temporaryPath, files }: Pick<World, "temporaryPath" | "files">,

@@ -48,7 +48,7 @@ export async function callSandbox<Name extends OperationName>(
   return callAt(context, await find(context, folderTokenFor(call.name)), call);
 }
 
-/** `folder`: undefined if the sandbox is not the folder's. */
+/** Acts on the running sandbox, or else on the folder's state. `folder`: undefined for a sandbox of another folder. */
 export async function withSandbox<Value>(
   context: Context,
   act: (target: ControlTarget, folder: string | undefined) => Promise<Value>,
@@ -64,7 +64,7 @@ export async function withSandbox<Value>(
     throw new Refused({ exitCode: EXIT.unreachable, code: "no_sandbox", message, next: START_SANDBOX });
   }
   const { withStoppedFolder } = await import("../../host/stopped.ts");
-  // An unreachable address is then a failure of this process, not of a service.
+  // No other process is involved here, so a failure must not have the exit code of an unreachable service.
   const toLocalFailure = (problem: Problem): Problem =>
     problem.exitCode === EXIT.unreachable ? { ...problem, exitCode: EXIT.failed } : problem;
   const runAction = async (sandbox: Omit<ControlTarget, "version">) =>
@@ -76,7 +76,7 @@ export async function controlTarget(context: Context, role: ControlRole = "contr
   return resolveStore(context, await sandboxTarget(context, role));
 }
 
-/** Without a store, calls are about the first store. Only a name needs a request (decision 90). */
+/** Without a store, calls act on the first store. Only a store's name needs a request (decision 90). */
 export async function resolveStore(
   context: Context,
   target: ControlTarget,
@@ -94,7 +94,7 @@ export async function resolveStore(
 
 function storeFor(context: Context, { origin, send }: ControlTarget): string | undefined {
   const surroundings = surroundingsAt(context.around, origin);
-  // In-process calls are to the folder's sandbox, which is not running.
+  // A target with `send` is the state of this folder, opened in this process.
   const isOwn = send !== undefined || isOwnSandbox(surroundings, origin);
   const usable = catchRefusal(surroundings.folder).ok ? surroundings : withoutFolder(surroundings);
   const { value, source } = findNamedStore(usable, isOwn) ?? {};
@@ -108,8 +108,8 @@ export async function findTarget(context: Context): Promise<ControlTarget | unde
 }
 
 /**
- * May wait for the folder's sandbox (`awaitSandbox`). Only the token of a store is ever sent to another
- * machine, and only to the address that came with it (decision 64).
+ * May wait for the start of the folder's sandbox. Only a store token is sent to another machine, and only to the address
+ * in `CHECKOUT_BASE_URL` (decision 64).
  */
 export async function sandboxTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
   const sandbox = await awaitSandbox(context, () => findSandbox(context, role));
@@ -154,8 +154,8 @@ function noTargetProblem({ world, around }: Context, role: ControlRole, ownTarge
 }
 
 /**
- * Another sandbox on this machine is used only with its own token; the folder's sandbox never replaces it. The token of
- * a store overrides the folder's own token, so that a command has only the rights that its user was given.
+ * Another sandbox on this machine needs its own token; the folder's sandbox is not used in its place. A store token
+ * overrides the folder's token, so that a command has only the rights that its user was given.
  */
 export function findSandbox(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
   const { world, printer, around } = context;
@@ -183,20 +183,19 @@ export function findSandbox(context: Context, role: ControlRole = "control"): Co
   }
   if (ownTarget.value !== undefined && isSameServer(url, ownTarget.value.origin)) return ownTarget.value;
   if (tokenIn(world, role) === "") {
-    // A start of the folder's sandbox does not provide the token of another sandbox.
+    // Refused here, because waiting for the folder's sandbox would not provide the other sandbox's token.
     if (around.ownUrl() === undefined ? isAdminTokenWithheld(world, role) : isLocal && ownTarget.ok)
       throw new Refused(noTargetProblem(context, role, ownTarget.value));
     return unwrap(ownTarget);
   }
   if (isLocal) return withToken(origin);
-  // Another service has no control API, and must not receive the token.
   throw refuseUsage(
     `${source} names another machine, and the token of an owner never leaves this one`,
     "set CHECKOUT_CONTROL_TOKEN to the token of a store (checkout tokens create), or unset the address",
   );
 }
 
-/** The key is revoked when the command ends, however it ends, and after `timeoutMs` at the latest. */
+/** With only a store token, creates an API key for `act`, which is revoked at its end or after `timeoutMs`. */
 export function withStoreKey<Value>(
   context: Context,
   control: ControlTarget,
@@ -227,12 +226,12 @@ function targetAt(context: Context, origin: string, token: string): ControlTarge
   return { origin, token, version, onOtherVersion, timeoutMs: limitFromVariable(world.env, "timeout") };
 }
 
-/** Empty if there is no token. Refuses a token that is not valid in a header. */
+/** Empty if no token is set. Refuses a token that is not valid in a header. */
 function tokenIn({ env }: World, role: ControlRole): string {
   const name = TOKEN_VARIABLES[role];
   const token = env[name] ?? "";
   if (/^[\x21-\x7e]*$/.test(token)) return token;
-  // The value is a secret, or part of one, and is not shown.
+  // The value is not shown, because it may be part of a secret.
   const message = `${name} must be a token of printable ASCII characters; a token with … is shortened for display`;
   throw refuseUsage(message, "checkout env --control prints the whole token");
 }

@@ -33,7 +33,7 @@ const CHECKOUT: KindSpec = {
 
 const KINDS = {
   checkout: CHECKOUT,
-  /** A checkout to act on as its payer: if several have the order_id, the only checkout that can still be paid. */
+  /** A checkout to pay: if several have the order_id, the open one is meant, if there is only one. */
   payable: CHECKOUT,
   event: kindOf("event", "events", async (ask) =>
     (await ask("listEvents", LIST_BODY)).events.map(({ eventId: id, type: about }) => ({ id, about })),
@@ -65,7 +65,7 @@ const KINDS = {
 
 export type IdKind = keyof typeof KINDS;
 
-/** Accepts an id, an order_id, or the last 8 characters of a new id (decision 104). Exit 2 if several ids match. */
+/** Accepts an id, an order_id, or the last 8 characters of a recent id (decision 104). Exit 2 if several ids match. */
 export async function findId<Text extends string | undefined>(
   context: Context,
   kind: IdKind,

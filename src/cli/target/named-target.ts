@@ -15,8 +15,8 @@ import { withSource, type Surroundings } from "./surroundings.ts";
 import { faultOfField } from "../../core/config/field.ts";
 
 /**
- * Address, API key and store of the service belong together, and only `--store` replaces one of them
- * (decision 85). Refuses two flags, and two variables.
+ * Uses the target's address, API key and store together; only `--store` overrides one of them (decision 85). A flag
+ * overrides a variable; refuses both flags, or both variables.
  */
 export async function withNamedTarget({ world, around }: Context, name: string): Promise<Surroundings> {
   const { options } = around;

@@ -5,8 +5,8 @@ import { catchRefusal } from "../problem.ts";
 import { isOwnSandbox } from "./surroundings.ts";
 
 /**
- * Says which sandbox the command uses if a variable names another one than the folder's (decision 64).
- * Default: the folder's.
+ * Prints which sandbox the command uses if a variable names another one than the folder's (decision 64). `url`: the used
+ * sandbox; default: the folder's.
  */
 export function noteTarget({ world, printer, around }: Context, url?: string): void {
   if (isTyped(world, "base-url") || isTyped(world, "target")) return;
@@ -24,7 +24,7 @@ export function noteTarget({ world, printer, around }: Context, url?: string): v
     printer.traceOnce(`note: this command is about ${shownValue} (${source}); ${subject} is ${ownUrl}`);
 }
 
-/** Prints once (decision 65). An old sandbox does not report its version. */
+/** Prints once (decision 65). `otherVersion` is undefined for a sandbox that is too old to report it. */
 export function noteVersion(
   { printer, version }: Pick<Context, "printer" | "version">,
   otherVersion: string | undefined,

@@ -61,7 +61,7 @@ export async function awaitSandbox<Value>(
   });
 }
 
-/** Misspelled variables are never read; empty if there are none. */
+/** Names variables that differ from `variable` only in case or underscores, because no command reads them. */
 export function misspellingHint({ env }: Pick<World, "env">, variable: string): string {
   const normalize = (name: string): string => name.replaceAll("_", "").toUpperCase();
   return Object.keys(env)

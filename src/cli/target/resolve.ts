@@ -42,8 +42,8 @@ import {
 export type ResolvedTarget = Readonly<ReturnType<typeof resolveTarget>>;
 
 /**
- * An API key is never a flag; the folder's key is only for the folder's running sandbox (decision 25). The
- * sandbox of `checkout exec` needs no folder.
+ * The folder's API key is used only for the folder's own sandbox (decision 25). In `checkout exec`, the folder is
+ * ignored.
  */
 export function resolveTarget(context: Pick<Context, "world" | "around">) {
   const { world } = context;
@@ -55,7 +55,7 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
   const { stores } = around.credentials();
   const runningUrl = around.ownUrl();
   const namedAddress = around.address();
-  /** Null if no service is named and the folder has no running sandbox: there is no default (decision 64). */
+  /** Null if no service is named and the folder has no running sandbox, because there is no default (decision 64). */
   const baseUrl: ValueWithSource<string | null> = namedAddress ??
     withSource(runningUrl, stateFile(folder, "run")) ?? { value: null, source: NO_SANDBOX };
   const { value: address } = baseUrl;
@@ -84,14 +84,14 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
     baseUrl,
     locate: isOnlyForFolder ? locate : undefined,
     sandbox: isSandbox ? run : undefined,
-    /** `checkout explain` can explain answers of the folder's sandbox, or of the sandbox in the environment. */
+    /** Whether `checkout explain` can explain answers: of the folder's sandbox, or of the sandbox in the environment. */
     isExplained:
       isSandbox ||
       (isLocal && baseUrl.source === "CHECKOUT_BASE_URL" && Boolean(world.env["CHECKOUT_CONTROL_TOKEN"])),
     otherSandbox: isSandbox ? undefined : runningUrl,
     target: target?.name,
     journalFolder: execPath ?? folder,
-    /** Undefined if no running sandbox is needed. */
+    /** Why the command needs a running sandbox; undefined if it does not. */
     lacksSandbox:
       address === null
         ? `no other service is named ${hintOf("CHECKOUT_BASE_URL")}${stateFolderHint(world, folder)}`
@@ -105,7 +105,7 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
 
 /** `isOwn`: the service is the folder's sandbox, running or not. */
 function identityOf(around: Surroundings, { isOwn, isLocal }: Record<"isOwn" | "isLocal", boolean>) {
-  // The owner of the key stays the same while the sandbox is stopped: managed keys must not change.
+  // The key's store is known even while the sandbox is stopped, because generated idempotency keys depend on it.
   const usableSurroundings = isLocal ? around : withoutFolder(around);
   const { stores } = usableSurroundings.credentials();
   const namedStore = findNamedStore(usableSurroundings, isOwn);
@@ -121,7 +121,7 @@ function identityOf(around: Surroundings, { isOwn, isLocal }: Record<"isOwn" | "
   const firstStore = (around.ownUrl() && around.run()?.store_id) ?? knownStores[0]?.storeId;
   const ownKey = around.apiKey?.value;
   const owner = storeIdOfKey({ stores }, ownKey ?? "") ?? (hasFlag ? around.storeId?.value : undefined);
-  // The chosen store of the folder does not apply to a key that the folder does not know.
+  // The folder's default store does not apply to a key that the folder does not know.
   const isForeignKey =
     ownKey !== undefined && owner === undefined && !hasFlag && around.storeId === undefined;
   const fallbackStoreId = ownKey === undefined && idOutcome.ok && isOwn ? firstStore : undefined;
@@ -152,12 +152,12 @@ function identityOf(around: Surroundings, { isOwn, isLocal }: Record<"isOwn" | "
   };
 }
 
-/** A service on this machine gets no proxy (decision 80). */
+/** Requests to a service on this machine use no proxy (decision 80). */
 function resolveProxy({ env }: World, address: string | null): ValueWithSource<string | null> {
   if (address === null) return UNSET_VALUE;
   const outcome = proxyFor(address, env);
   if (outcome.ok) return outcome.value ?? UNSET_VALUE;
-  // The value is not shown: it may hold a password.
+  // The value is not shown, because it may contain a password.
   throw refuseUsage(
     `${outcome.refusal.variable} must be an http or https proxy such as http://proxy.example:3128`,
     "correct it, unset it, or name the service's host in NO_PROXY; nothing was sent",
@@ -166,7 +166,7 @@ function resolveProxy({ env }: World, address: string | null): ValueWithSource<s
 
 export type ServiceConnection = { readonly target: ServiceTarget; readonly settings: ResolvedTarget };
 
-/** May wait for the start of the folder's sandbox (`awaitSandbox`). */
+/** May wait for the start of the folder's sandbox. */
 export async function connectToService(context: Context): Promise<ServiceConnection> {
   const connection = await connectIn(await atNamedTarget(context));
   noteTarget(context, connection.target.baseUrl);
@@ -202,7 +202,7 @@ async function connectIn(context: Context): Promise<ServiceConnection> {
   return { target: { ...target, readDialect }, settings };
 }
 
-/** Redacts the key of the service in all output, and warns if the key is sent over plain HTTP to another machine. */
+/** Hides the API key in all output, and warns if it is sent over plain HTTP to another machine. */
 function requireService({ printer }: Context, target: ResolvedTarget): ServiceTarget {
   const { contradiction, lacksStore, lacksSandbox = "", service, locate, folder } = target;
   const [baseUrl, apiKey, proxy] = [target.baseUrl.value, target.apiKey.value, target.proxy.value];

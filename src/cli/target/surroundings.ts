@@ -43,7 +43,7 @@ export const TOKEN_VARIABLES: Readonly<Record<ControlRole, string>> = {
   administrator: "CHECKOUT_ADMIN_TOKEN",
 };
 
-/** Each part is read when first used, and then kept. A part that must not be read is refused at every use. */
+/** Reads each part at its first use, and keeps the value or the refusal until `reload`. */
 export function surroundingsOf(world: World, options: ServiceOptions) {
   const resetFunctions: (() => void)[] = [];
   const readOnce = <Value>(read: () => Value): (() => Value) => {
@@ -92,7 +92,7 @@ export function isOwnSandbox({ ownUrl }: Surroundings, address: string): boolean
   return ownAddress !== undefined && isSameServer(ownAddress, address);
 }
 
-/** Undefined unless the command is about a sandbox of `checkout exec`. */
+/** The journal folder of a sandbox of `checkout exec`; undefined for any other service. */
 export function execFolder({ env }: Pick<World, "env">, around: Surroundings): string | undefined {
   const { CHECKOUT_EXEC_FOLDER: folder = "", CHECKOUT_EXEC_URL: url = "" } = env;
   const address = around.target === undefined ? around.address()?.value : undefined;
@@ -106,8 +106,8 @@ export function withoutFolder(around: Surroundings): Surroundings {
 }
 
 /**
- * Flag, environment, `stores use`, API key, in this order (decision 90). Only a flag may be a name.
- * Undefined: the first store. The folder's default store counts only if `isOwn`.
+ * Takes the store from the flag, the environment, `stores use` (only if `isOwn`) or the API key, in this order
+ * (decision 90). Undefined means the first store.
  */
 export function findNamedStore(around: Surroundings, isOwn: boolean): ValueWithSource<string> | undefined {
   const owner = storeIdOfKey(around.credentials(), around.apiKey?.value ?? "");
@@ -155,7 +155,7 @@ function parseAddress(address: ValueWithSource<string> | undefined): ValueWithSo
   if (address === undefined || address.value === "") return undefined;
   const value = parseBaseUrl(address.value);
   if (value !== undefined) return { value, source: address.source };
-  // Other characters than these are not shown: the value may hold a password.
+  // A value with any other character is not shown, because it may contain a password.
   const gotText = /^[\w.:/-]+$/.test(address.value) ? `; got ${printableLiteral(address.value)}` : "";
   const url = URL.parse(completeAddress(address.value) ?? "");
   // The key is sent to that machine, so the suggested address uses TLS.

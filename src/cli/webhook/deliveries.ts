@@ -101,7 +101,7 @@ function registerRetry(group: Group): void {
   });
 }
 
-/** An empty result would say nothing about the order_id. */
+/** Refuses an unknown order_id, because an empty result would not reveal a mistyped one. */
 async function requireOrder(context: Context, orderId: string | undefined): Promise<void> {
   const unknownText = await unknownOrderText(context, orderId);
   if (unknownText === undefined) return;

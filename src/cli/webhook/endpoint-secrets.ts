@@ -87,7 +87,7 @@ async function runSecret(context: Context, options: SecretOptions, text?: string
   return context.printer.result(json, () => (options.format === "env" ? `${VARIABLE}=${secret}` : secret));
 }
 
-/** An endpoint of `listen` counts only if there is no other. Refuses several, and names them. */
+/** Uses an endpoint of `listen` only if there is no other endpoint. Refuses several, and names them. */
 async function findOnlyEndpoint(context: Context): Promise<string> {
   const { endpoints } = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const urlEndpoints = endpoints.filter(({ kind }) => kind === "url");

@@ -120,7 +120,7 @@ const CHANGES: readonly Change[] = [
 ];
 
 /**
- * Refuses unknown event types before it calls the sandbox. An address that the sandbox refuses is a usage error too.
+ * Refuses unknown event types without calling the sandbox. Turns the sandbox's refusal of an address into a usage error.
  */
 async function runAdd(context: Context, options: AddOptions, url = ""): Promise<number> {
   const next = "correct it; no endpoint was added";

@@ -96,7 +96,7 @@ export function timelineLines(
     toIsoOrNull(attempt.nextAt),
     shortId(attempt.eventId),
   ]);
-  // A stable sort: among rows with the same time, a change stays before the delivery of its event.
+  // The sort is stable, so a change stays before a delivery that has the same time.
   const rows = [...changeRows, ...attemptRows].toSorted(([left], [right]) =>
     (left ?? "") < (right ?? "") ? -1 : Number((left ?? "") > (right ?? "")),
   );

@@ -9,7 +9,7 @@ export type OwnerSecrets = {
   readonly retired: readonly string[];
 };
 
-/** The printer redacts all of the secrets. Undefined without a sandbox. */
+/** Hides these secrets in all output. Undefined without a sandbox. */
 export async function readSandboxSecrets(context: Context): Promise<readonly OwnerSecrets[] | undefined> {
   const target = await findTarget(context);
   if (target === undefined) return undefined;

@@ -51,7 +51,7 @@ export function checkSecrets(secrets: readonly string[]): void {
   if (fault !== undefined) throw refuseUsage(fault.message, SECRET_HINT);
 }
 
-/** Does not check the secrets. Refuses an empty file. */
+/** Returns unchecked secrets; undefined if none is set. Refuses a file without a secret. */
 export async function findSigningSecrets(
   { world, printer }: Context,
   options: SecretOptions,

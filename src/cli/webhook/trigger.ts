@@ -30,7 +30,7 @@ const TEST_EVENT_TYPE = "webhook.test";
 
 const KEY_TIMEOUT_MS = 3_600_000;
 
-/** A declined attempt leaves a checkout pending: the payer may pay again. */
+/** A declined attempt makes a checkout `pending`, so that the payer may pay again. */
 const OUTCOMES: Readonly<Record<Exclude<Status, "created">, PayOutcome>> = {
   pending: "declined",
   succeeded: "succeeded",

@@ -40,7 +40,6 @@ export async function waitForDelivery(
   return unwrapAnswer(waitResult, EVENT_REMEDIES);
 }
 
-/** Exit 7. */
 export function refuseTimeout(
   message: string,
   next: string,

@@ -116,7 +116,7 @@ export function registerWebhooks(group: Group): void {
   });
 }
 
-/** An invalid signature is a result, not a failure of the command: it is printed, and the exit code is 1. */
+/** Prints an invalid signature as a result, with exit code 1. */
 async function runVerify(context: Context, options: VerifyFlags): Promise<number> {
   const { payloadFile, timestamp, signature } = options;
   const { sources, knownSources } = await collectSecrets(context, options);
@@ -141,7 +141,7 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
     const verdict = verifySignature({ ...request, secrets: source.inForce });
     return { source, verdict };
   });
-  // Any other failure does not depend on the secret, or is the age of a signature that this secret created.
+  // Any other failure is the same for all secrets, or proves that the secret matches, such as an old timestamp.
   const bestTrial =
     verdicts.find(({ verdict }) => verdict.ok) ??
     verdicts.find(({ verdict }) => !verdict.ok && !UNDECIDED_CODES.has(verdict.code));
@@ -168,7 +168,7 @@ function knownSecretsOf(sources: readonly SecretSource[]): readonly KnownSecret[
   ]);
 }
 
-/** Another secret could turn these refusals into a valid signature. */
+/** Refusals that another secret could turn into a valid signature. */
 const UNDECIDED_CODES: ReadonlySet<string> = new Set([
   "signature_mismatch",
   "secret_malformed",
@@ -189,7 +189,7 @@ function withComparison(causes: readonly Diagnosis[], comparison: Diagnosis): re
 
 type SecretSource = Pick<OwnerSecrets, "inForce" | "retired"> & Partial<OwnerSecrets>;
 
-/** A given secret (variable or file) is the only secret to verify with; the sandbox's secrets explain a mismatch. */
+/** Verifies only with a secret that the user gives; the sandbox's secrets then only explain a mismatch. */
 async function collectSecrets(
   context: Context,
   options: VerifyFlags,
