@@ -1,4 +1,4 @@
-/** `hosted-checkout/webhooks`: runs in the merchant's program, where no World exists, so it reads the clock itself. */
+/** `hosted-checkout/webhooks`: runs in the merchant's program, and therefore reads the clock itself. */
 import type { Dialect } from "./core/shape/dialect.ts";
 import { verifyWebhook as verifyAt } from "./core/webhook/verify.ts";
 import {

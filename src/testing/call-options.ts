@@ -69,7 +69,7 @@ export type FieldTree = { readonly [field: string]: true | FieldTree };
 export type FilterSubject = {
   readonly noun: string;
   readonly fields: FieldTree | null;
-  /** The only strings, besides ids, that a type or `waitFor` can match. Default: any string. */
+  /** The event types that a filter or `waitFor` accepts. Default: any string. */
   readonly types?: readonly string[];
 };
 

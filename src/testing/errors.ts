@@ -1,4 +1,4 @@
-/** Thrown if the sandbox refused a call or did not answer it. */
+/** Thrown if a call is invalid, if the sandbox refuses it, or if there is no answer. */
 export class CheckoutError extends Error {
   override readonly name = "CheckoutError";
   /** The HTTP status; 0 if there was no answer. */

@@ -4,8 +4,8 @@ import type { addedFault, fault, faultAction, faultMatch, faultProfile } from ".
 export type Faults = {
   readonly add: (fault: Fault | FaultProfile) => Promise<{ readonly id: string }>;
   /**
-   * Lists the active faults, oldest first. A fault is active until it has been applied as often as its `times` says. The
-   * field `fault` of a request, a delivery or an attempt names the fault that was applied to it.
+   * Lists the active faults, oldest first, without faults that were applied as often as their `times` says. The field
+   * `fault` of a request, a delivery or an attempt names the fault that was applied to it.
    */
   readonly list: () => Promise<readonly AddedFault[]>;
   readonly remove: (id: string) => Promise<void>;

@@ -13,7 +13,7 @@ export type InProcessOptions = ServeOptions & {
   readonly folder: string | undefined;
   /** If false, only this process can reach the sandbox. */
   readonly hasSocket: boolean;
-  /** Derives all later ids from the seed and this position. Does nothing for a sandbox without a seed. */
+  /** Makes later ids differ from earlier ones, by adding this position to the seed. Does nothing without a seed. */
   readonly renewSeed: (position: number) => void;
   readonly waitTimeoutMs: number;
 };

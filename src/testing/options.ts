@@ -121,7 +121,7 @@ async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<S
 }
 
 function settingsIn(options: SandboxOptions): ServeOptions {
-  // `port: null` (no socket) is an option of the kit that the configuration does not have.
+  // The configuration has no equivalent of `port: null` (no socket).
   const givenFields = KIT_SETTING_NAMES.flatMap((name) =>
     options[name] === null ? [] : [[snakeCase(name), options[name]]],
   );

@@ -95,12 +95,12 @@ export const exploration = z.object({
   ...searchResult.shape,
   /** The number of schedules that were run, except to shrink or confirm a finding. */
   histories: z.int(),
-  /** The places of faults, such as `POST /v1/orders 1`, and `payer`, the place of the payer's outcomes. */
+  /** Where faults can occur, such as `POST /v1/orders 1` for the first such request, or `payer` for the payer's outcome. */
   places: z.array(z.string()),
   /** The number of schedules that the budget or `maxSchedules` cut off, not counting larger schedules. */
   notRun: z.int(),
-  /** One entry for each cause, with the smallest schedule that shows it; three more runs confirmed it. */
+  /** One entry for each cause, with the smallest schedule that shows it, confirmed by three more runs. */
   broken: z.array(brokenInvariant),
-  /** Payments that no webhook could report to the application. */
+  /** Advice about payments that no webhook could report to the application. */
   advice: z.array(z.object({ faults: z.array(exploreFault), text: z.string() })),
 });

@@ -1,6 +1,6 @@
 /**
- * Types of `hosted-checkout/testing`. Bodies of v1 and of webhooks have snake_case fields, as in HTTP; all other types
- * have camelCase fields.
+ * Types of `hosted-checkout/testing`. Bodies of v1 and of webhooks have snake_case fields, as in HTTP; the kit's own
+ * options and results have camelCase fields.
  */
 import type { DomainOf } from "../core/shape/fields.ts";
 import type { Dialect } from "../core/shape/dialect.ts";
@@ -36,8 +36,7 @@ export type SandboxOptions = {
   readonly seed?: string;
   /**
    * The time at which the clock of each new or reset store is frozen, in ISO 8601 with a zone, or `real` for running
-   * clocks.
-   * Default: `real`; with a seed, `2026-01-01T00:00:00Z`.
+   * clocks. Default: `real`; with a seed, `2026-01-01T00:00:00Z`.
    */
   readonly now?: string;
   /**
@@ -78,7 +77,7 @@ export interface Sandbox extends AsyncDisposable {
   readonly store: Store;
   /** Creates an isolated store with its own API key and signing secret, for example one for each test. */
   createStore(options?: StoreOptions): Promise<Store>;
-  /** Sends a request to this sandbox without a socket, and never to another server. Relative URLs use `origin`. */
+  /** Sends a request to this sandbox without a socket. Relative URLs refer to `origin`. No other server is reached. */
   readonly fetch: typeof fetch;
   /**
    * Answers a request, so that an application can mount the sandbox. The request's Host must be allowed
@@ -151,11 +150,11 @@ export interface Store extends AsyncDisposable {
   timeline(id: string): Promise<Timeline>;
   /** Takes a snapshot of the store, for `restore`. */
   snapshot(): Promise<Uint8Array>;
-  /** Restores a snapshot that contains this store. From another sandbox, the snapshot's signing secret is kept. */
+  /** Restores a snapshot that contains this store. If another sandbox took it, the store gets its signing secret. */
   restore(snapshot: Uint8Array): Promise<void>;
   /**
-   * Deletes the history of the store and the webhooks that its receivers have received; endpoints, keys and prices are
-   * kept.
+   * Deletes the store's history and the webhooks that its receivers have received; keeps endpoints, keys, prices and
+   * other settings.
    */
   reset(): Promise<void>;
   /** Deletes the store with everything in it, and closes its receivers. The first store can only be reset. */
@@ -265,10 +264,10 @@ export type MatchText<Type extends string> = Type | (string & { readonly length:
 export type Log<Item, Type extends string = string> = {
   readonly list: (filter?: Filter<Item>) => Promise<Item[]>;
   /**
-   * Resolves to the first matching item, already in the log or not, or with `count: 2` to the second. A string matches
-   * an id, the type of an event, of a received webhook or of a successful delivery, or the method and path of a request
-   * (`POST /v1/orders`). Rejects with a CheckoutError if no event type has that name, and after `timeoutMs` of real time
-   * (default: `waitTimeoutMs` of the sandbox) with a WaitError that lists the newest items.
+   * Resolves to the first matching item (with `count: 2`, the second), which may already be in the log or arrive later.
+   * A string matches an id, the type of an event, of a received webhook or of a successful delivery, or the method and
+   * path of a request (`POST /v1/orders`). Rejects with a CheckoutError for an unknown event type, and after `timeoutMs`
+   * of real time (default: `waitTimeoutMs` of the sandbox) with a WaitError that lists the newest items.
    */
   readonly waitFor: (
     match: MatchText<Type> | Filter<Item> | ((item: Item) => boolean),
@@ -304,7 +303,7 @@ export type Received = {
   readonly message: string | null;
   /** The event of a verified webhook; otherwise null. */
   readonly event: Event | null;
-  /** The type of `event`; otherwise null. */
+  /** The type of `event`; null if `event` is null. */
   readonly type: EventType | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly rawBody: string;

@@ -82,7 +82,7 @@ export async function openPaymentReceiver(context: Context, options: PayerOption
       probeOptions: ProbeOptions,
     ): Promise<PaymentEvidence> => {
       const { checkout_url: url } = checkoutInAnswer(answers.get(FIRST_PROBE));
-      // Printed in every mode, because the payer needs the address.
+      // Printed even with `--json`, because the payer needs the address.
       printer.trace(`pay the order: ${printable(String(url))}\n${instructions}`);
       const payment = await awaitPayment(world, target, { ...probeOptions, answers, receiver });
       return { ...payment, secrets };

@@ -213,7 +213,7 @@ export async function serveDetached(
     announce: async ({ ready, description }) => {
       if (isStopped) throw new Refused(interruptedProblem(" before it was ready"));
       const startMessage: StartMessage = { ready, description, notes };
-      // `notify` resolves to true only if the starter is still running, to print the ready line.
+      // `notify` resolves to true once the starter has printed the ready line, and to false if it has ended.
       if (await starter.notify(JSON.stringify(startMessage))) return;
       const message = "the command that started this sandbox ended before it was ready";
       throw new Refused({ code: "abandoned", message, next: "checkout sandbox start --detach" });

@@ -95,7 +95,7 @@ const SIGNAL_NUMBERS: Readonly<Record<StopSignal, number>> = { SIGHUP: 1, SIGINT
 
 async function runExec(context: Context, options: ExecOptions, { program, args }: Program): Promise<number> {
   const { world, printer } = context;
-  // Registered first and until the end, so that a signal does not end the sandbox before the program.
+  // Registered first and kept until the end, so that a signal does not end the sandbox before the program.
   const stop = recordStopSignal(world);
   const requestedFaults = await readExecFaults(context, options);
   const log = createKeptLog();

@@ -116,7 +116,7 @@ function keptLastFour({ around }: Context, storeId: string): string | undefined 
   return catchRefusal(around.credentials).value?.stores[storeId]?.api_key.slice(-4);
 }
 
-/** `sandbox start` reads the generated secrets from the environment. Stores nothing, and needs no sandbox. */
+/** Prints new secrets, which `sandbox start` can read from the environment, without storing them. */
 async function runGenerate({ world, printer }: Context): Promise<number> {
   const newSecrets: Readonly<Record<SecretName, string>> = {
     apiKey: newApiKey(world),

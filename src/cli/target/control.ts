@@ -195,7 +195,7 @@ export function findSandbox(context: Context, role: ControlRole = "control"): Co
   );
 }
 
-/** With only a store token, creates an API key for `act`, which is revoked at its end or after `timeoutMs`. */
+/** With only a store token, creates an API key for `act`, revoked when `act` ends or after `timeoutMs`. */
 export function withStoreKey<Value>(
   context: Context,
   control: ControlTarget,

@@ -105,7 +105,7 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
 
 /** `isOwn`: the service is the folder's sandbox, running or not. */
 function identityOf(around: Surroundings, { isOwn, isLocal }: Record<"isOwn" | "isLocal", boolean>) {
-  // The key's store is known even while the sandbox is stopped, because generated idempotency keys depend on it.
+  // Read even while the sandbox is stopped, so that the store, and with it generated idempotency keys, stay the same.
   const usableSurroundings = isLocal ? around : withoutFolder(around);
   const { stores } = usableSurroundings.credentials();
   const namedStore = findNamedStore(usableSurroundings, isOwn);

@@ -8,7 +8,7 @@ import { parseDescription, type SandboxDescription } from "../../core/sandbox/de
 const TIMEOUT_MS = 5000;
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
-/** Avoids loading the table of all operations, because scripts run commands that need only this one often. */
+/** Avoids loading the table of all operations, because scripts often run commands that need only this operation. */
 export async function fetchDescription(
   { send }: Pick<World, "send">,
   { origin, token, timeoutMs = TIMEOUT_MS }: Pick<ControlTarget, "origin" | "token" | "timeoutMs">,

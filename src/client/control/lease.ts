@@ -41,7 +41,7 @@ export async function withLease<Value>(
   return result.end === "success" && endAnswer.end !== "success" ? endAnswer : result;
 }
 
-/** The sandbox sends the lease at once, but keeps the answer's connection open until the lease ends. */
+/** Resolves with the lease, whose answer the sandbox leaves open until the lease ends. */
 async function open(
   world: LeaseWorld,
   target: ControlTarget,

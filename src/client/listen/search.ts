@@ -9,7 +9,7 @@ export type CauseSearch = Readonly<ReturnType<typeof createCauseSearch>>;
 const MIB = 1024 * 1024;
 /** In hashed bytes: several seconds of work after idle time, then a small share of one core. */
 const BUDGET: RateLimit = { perSecond: 64 * MIB, burst: 1024 * MIB };
-/** Bytes that a search hashes before it yields to other work, within a few milliseconds. */
+/** The bytes that a search hashes, in a few milliseconds, before it yields to other work. */
 const SLICE_BYTES = MIB;
 const MAX_QUEUED = 16;
 
