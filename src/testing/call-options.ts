@@ -89,7 +89,7 @@ export function checkFilter(
     checkType(call, filter.type, types);
 }
 
-/** If the log has `types`, throws a CheckoutError for a text that is neither an id nor one of these types. */
+/** Throws a CheckoutError for a text that no item would match. */
 export function checkMatchText(text: string, { types }: FilterSubject): void {
   if (types !== undefined && !isUuid(text)) checkType("waitFor", text, types);
 }

@@ -27,7 +27,6 @@ export class CheckoutError extends Error {
   }
 }
 
-/** Rethrows every other error. */
 export function ignoreNotFound(error: unknown): void {
   if (!(error instanceof CheckoutError) || error.code !== "not_found") throw error;
 }

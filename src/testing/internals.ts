@@ -11,7 +11,6 @@ export function setInternals(sandbox: Sandbox, internals: Internals): Sandbox {
   return sandbox;
 }
 
-/** Throws a TypeError if `startSandbox` did not return this sandbox. */
 export function internalsOf(sandbox: Sandbox): Internals {
   const entry = sandboxInternals.get(sandbox);
   if (entry === undefined) throw new TypeError("sandbox must be a sandbox that startSandbox returned");

@@ -5,9 +5,8 @@ const TIME_BYTES = 6;
 const UUID_BYTES = 16;
 
 /**
- * The same seed gives the same values on every platform (decision 98). Each stream, such as a store's, has its own
- * counter, so that concurrent stores do not affect each other's ids. Until `renew`, the ids of a stream sort in the
- * order in which they were drawn.
+ * The same seed gives the same values on every platform (decision 98). Each stream has its own counter, so that stores
+ * that are used at the same time do not affect each other's ids.
  */
 export function createSeededSource(seed: string, startMs: number) {
   const counts = new Map<string, number>();

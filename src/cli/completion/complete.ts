@@ -22,8 +22,8 @@ type Place = {
 type CompletionAnswer = { readonly candidates: readonly Completion[]; readonly mayBeFile: boolean };
 
 /**
- * Runs `checkout complete -- WORDS`, which a shell's completion script calls for each Tab. Prints a value, a tab and a
- * description per line, then `:4`, or `:0` if file names also fit. `--next` before `--` adds an empty last word.
+ * Prints `value<Tab>description` lines for a shell's completion script, then `:4`, or `:0` if file names also fit.
+ * `--next` before `--` adds an empty last word.
  */
 export async function printCompletions(world: World, version: string): Promise<number> {
   const end = world.argv.indexOf("--");

@@ -102,8 +102,8 @@ export function typeWidthAfter({ claims }: Pick<HandledDelivery, "claims">, oldW
 const SESSION_TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
 
 /**
- * Shows the order_id, or else the id, of the order or session; the key `d` and `--json` show all ids. Adds the
- * real time if the store has a time of its own.
+ * Shows the order_id, or else the id of the order or session; the key `d` and `--json` show all ids. Adds the
+ * real time if the store's time differs.
  */
 export function handledDeliveryLine(delivery: HandledDelivery, lineStyle: LineStyle): string {
   const { style, typeWidth, wrap } = lineStyle;
@@ -126,7 +126,7 @@ export function handledDeliveryLine(delivery: HandledDelivery, lineStyle: LineSt
       ? result.causes.map((cause) => causeLine(cause, style))
       : targetCauses(result, style);
   const faultLines = fault === undefined ? [] : [`  ${style.cyan("→")} ${fault.message}`];
-  // An injected fault explains the failure, so other causes are not shown.
+  // An injected fault is the known cause, so likely causes are not shown.
   const reasonLines =
     injectedFault === undefined ? causes : [`  ${style.cyan("→")} ${faultReason(injectedFault)}`];
   return [line, ...answerLines(result, style), ...faultLines, ...reasonLines].join("\n");

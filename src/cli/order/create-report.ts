@@ -135,7 +135,6 @@ function resumeCommand(
   return `run the same command again with the idempotency key ${printableLiteral(idempotencyKey)}; its values cannot be quoted here`;
 }
 
-/** For an answer with another checkout than requested, which leaves the journal entry pending. */
 function mismatchProblem({ request }: CreateReport, entry: JournalEntry, gotCheckout: CheckoutWire): Problem {
   const amountText = formatAmount(gotCheckout.amount_minor, gotCheckout.currency);
   return {

@@ -97,8 +97,8 @@ type OpenResult =
   | { readonly ok: false; readonly message: string };
 
 /**
- * Opens a file that redirects to the link, because other users can read the arguments of a process, which would
- * contain the sign-in code (decision 99). `cleanUp` removes the file unless it is in the state folder.
+ * Opens a file that redirects to the link, because other users could read the sign-in code in the arguments of the
+ * browser's process (decision 99).
  */
 async function openSecretly(context: Context, link: string): Promise<OpenResult> {
   const { world } = context;

@@ -80,7 +80,6 @@ export function registerChecklist(group: Group): void {
   });
 }
 
-/** Prints "not ready" as a result, with exit code 3, because the command itself has succeeded. */
 async function runChecklist(context: Context, options: ChecklistOptions): Promise<number> {
   const { world, printer } = context;
   const { item, junit, markdown, allowRisks = false } = options;

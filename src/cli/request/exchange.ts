@@ -18,7 +18,6 @@ type Watch = { readonly signal: AbortSignal; readonly observer: ExchangeObserver
 
 const SPINNING_TERMINALS = new WeakSet<NodeJS.WritableStream>();
 
-/** Shows a spinner only on a terminal. Ctrl-C aborts the exchange. */
 export async function runWithSpinner<Result>(
   { world, printer, around: { options } }: Context,
   run: (watch: Watch) => Promise<Result>,

@@ -172,7 +172,6 @@ function reasonLines(reasons: readonly Field[], wrap: Printer["wrap"]): string {
 
 type Entry = AnswerOf<"explain">["entries"][number];
 
-/** Lists the attempts of a delivery only if a delivery is explained. */
 function entryLines(entry: Entry, kind: ExplainableKind): readonly string[] {
   const { attempts = [] } = entry;
   const line = entryLine(entry);

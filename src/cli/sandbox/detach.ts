@@ -67,7 +67,6 @@ function refuseEphemeral({ detach }: StartOptions): Refused {
   );
 }
 
-/** Refuses if settings, secrets or stores of the running sandbox differ from the requested ones. */
 async function reuseRunningSandbox(
   context: Context,
   options: StartOptions,
@@ -105,7 +104,6 @@ async function reuseRunningSandbox(
   );
 }
 
-/** Null if the portal is off, or if the call fails. */
 async function createSignInUrl(world: World, { run, description }: RunningSandbox): Promise<string | null> {
   if (description.portalUrl === null) return null;
   const { callControl } = await import("../../client/control/control.ts");

@@ -38,8 +38,8 @@ function noProxyVariables(env: World["env"]): EnvChanges {
 }
 
 /**
- * Reserves a temporary folder for the program's journal, because the working directory may be read-only. The first
- * create makes the folder, so that an `exec` that is killed earlier leaves none.
+ * Reserves a temporary folder for the journal, because the working directory may be read-only. The first create makes
+ * the folder, so that an `exec` killed earlier leaves none.
  */
 export function reserveJournalFolder(
   { temporaryPath, files }: Pick<World, "temporaryPath" | "files">,

@@ -154,8 +154,8 @@ function noTargetProblem({ world, around }: Context, role: ControlRole, ownTarge
 }
 
 /**
- * Another sandbox on this machine needs its own token; the folder's sandbox is not used in its place. A store token
- * overrides the folder's token, so that a command has only the rights that its user was given.
+ * Another sandbox on this machine needs its own token. A store token overrides the folder's token, so that a command has
+ * only the rights that its user was given.
  */
 export function findSandbox(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
   const { world, printer, around } = context;

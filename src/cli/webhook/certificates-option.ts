@@ -5,7 +5,6 @@ import { refuseUsage } from "../problem.ts";
 
 const CA_FILE_HINT = "name a file with -----BEGIN CERTIFICATE-----";
 
-/** Refuses standard input, and a file without certificates. */
 export function certificatesOfOption(
   world: World,
   file: string,

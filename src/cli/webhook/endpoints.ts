@@ -119,9 +119,6 @@ const CHANGES: readonly Change[] = [
   },
 ];
 
-/**
- * Refuses unknown event types without calling the sandbox. Turns the sandbox's refusal of an address into a usage error.
- */
 async function runAdd(context: Context, options: AddOptions, url = ""): Promise<number> {
   const next = "correct it; no endpoint was added";
   const patterns = parseEventTypes(options.events ?? [ALL_EVENTS]);

@@ -116,7 +116,6 @@ export function registerWebhooks(group: Group): void {
   });
 }
 
-/** Prints an invalid signature as a result, with exit code 1. */
 async function runVerify(context: Context, options: VerifyFlags): Promise<number> {
   const { payloadFile, timestamp, signature } = options;
   const { sources, knownSources } = await collectSecrets(context, options);

@@ -29,8 +29,8 @@ export type CalibrationWorld = Pick<World, "send" | "sleep" | "now" | "random">;
 export type ProbeOptions = { readonly timeoutMs: number; readonly signal: AbortSignal };
 
 /**
- * Sends nothing more after an answer with `livemode: true`, or if the first answer is not a checkout with `livemode:
- * false`. Retries a probe after a 429, a 5xx or a lost answer; after a 429, all later requests are spaced out.
+ * Stops after an answer with `livemode: true`, or if the first answer is not a checkout with `livemode: false`. After a
+ * 429, all later requests are spaced out.
  */
 export async function calibrate(
   world: CalibrationWorld,

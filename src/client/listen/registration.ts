@@ -171,7 +171,7 @@ async function check(registration: RegistrationState): Promise<ConnectionChange>
     signal: leaveController.signal,
   });
   if (registration.state === "left") return NO_CHANGE;
-  // The sandbox's state was replaced, for example by a restore, and lacks this endpoint.
+  // The endpoint is missing, for example because a restore replaced the sandbox's state.
   if (answer.end === "refusal" && answer.error.code === "not_found") return reconnect(registration);
   if (answer.end === "refusal" && answer.status === 401 && isPullListenerUrl(url))
     return { kind: "refused", answer };

@@ -8,7 +8,7 @@ export type LogUpdateSource<Item> = {
 
 /**
  * All waits on a log share one read after each write, and without a wait nothing is read. The returned function starts a
- * wait: `all` has the existing items, and its `next` the updates, until `leave` is called.
+ * wait, which lasts until `leave` is called.
  */
 export function createLogUpdates<Item>(source: LogUpdateSource<Item>) {
   let followedLog: ReturnType<typeof follow<Item>> | undefined;

@@ -18,8 +18,8 @@ export async function takeSnapshotOf(sandbox: InProcessSandbox, scope: Scope): P
 }
 
 /**
- * Returns the ids of the snapshot's stores. Renews the seed, because the snapshot may contain ids that the current seed
- * would draw again. Rejects with a CheckoutError if the snapshot is refused.
+ * Returns the ids of the snapshot's stores. Renews the seed, because the snapshot may contain ids that the seed would
+ * otherwise draw again.
  */
 export async function restoreInto(
   sandbox: InProcessSandbox,
