@@ -173,7 +173,6 @@ export async function connectToService(context: Context): Promise<ServiceConnect
   return connection;
 }
 
-/** Without `--target` or its variable, no configuration is loaded. */
 export async function atNamedTarget(context: Context): Promise<Context> {
   const { target } = context.around.options;
   if (target === undefined) return context;

@@ -15,7 +15,7 @@ export type ApiRequest = Pick<OutboundRequest, "method" | "url" | "headers" | "p
   readonly body?: string;
   /** Called before each attempt. Returns undefined while no server may receive the request. Default: `url`. */
   readonly locate?: () => string | undefined;
-  /** Returns the dialect of the sandbox's store. Called after a refusal with an unknown code or status. */
+  /** Returns the dialect of the sandbox's store. Called after a refusal with an unknown code or an unexpected status. */
   readonly readDialect?: (() => Promise<Dialect | undefined>) | undefined;
 };
 

@@ -48,7 +48,7 @@ export async function awaitPayment(
     if (isEnded(retrieval) || isLiveAnswer(retrieval)) endedAt ??= world.monotonic();
   };
   const look = async (): Promise<void> => {
-    // All attempts of an event have the same body, so they count once.
+    // Attempts with the same body are of one event, which counts once.
     const events = new Set(receiver.deliveries().map(({ body }) => Buffer.from(body).toString("latin1")));
     const currentCount = events.size + (receiver.visit() === undefined ? 0 : 1);
     if (currentCount > receivedCount && endedAt === undefined && retrieveCount < MAX_RETRIEVES - 1)
