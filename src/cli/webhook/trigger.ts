@@ -68,7 +68,7 @@ async function runTrigger(context: Context, options: TriggerOptions, type = ""):
   const control = await controlTarget(context);
   const { id, isNew } = await findOrCreateCheckout(context, options, { goal, control });
   const checkout = await inspectCheckout(context, control, id);
-  // For an existing checkout, only the new events are shown.
+  // The earlier events of an existing checkout are not shown.
   const knownCount = isNew ? 0 : checkout.events.length;
   const reachedCheckout = await reachGoal(context, control, { goal, checkout, knownCount });
   return printCheckout(context, reachedCheckout, knownCount);

@@ -244,7 +244,7 @@ async function handle(context: Context, delivery: ReceivedDelivery): Promise<Lis
   const target = targetFor(plan, delivery.claims.type ?? "");
   if (typeof target === "string") return { kind: target };
   const eventId = eventIdOf(delivery);
-  // The instance id is current, because fetching the secrets for this delivery has updated it.
+  // The request for this delivery's secrets has updated the instance id, unless the sandbox did not answer it.
   const event = eventId === undefined ? undefined : { eventId, instance: source.instance() };
   const isRepeated = event !== undefined && seen.has(event);
   // Only the sender knows whether this is a requested replay or a duplicate.

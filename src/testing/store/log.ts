@@ -45,7 +45,7 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
       checkOptions("waitFor", options);
       const { timeoutMs = source.waitTimeoutMs, count = 1 } = options;
       const matches = matcher(match);
-      // Updates contain only new items, so a `count` above 1 needs the whole log.
+      // An update can lack earlier matches, so a `count` above 1 needs the whole log.
       const find = async (items: readonly Item[]): Promise<Item | undefined> =>
         (count === 1 ? items : await open()()).filter(matches)[count - 1];
       const controller = new AbortController();
