@@ -152,6 +152,25 @@ test("a shop whose second attempt uses a new order_id passes", async () => {
   expect(await judge(NumberedAttempts, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
+test("a shop whose second attempt has an order_id that has nothing to do with the first passes", async () => {
+  class UnrelatedAttempts extends CarefulShop {
+    private readonly carts = new Map<string, string>();
+    override create(orderId: string, key: string): ReturnType<CarefulShop["create"]> {
+      const [attempt = "1"] = /\d+$/.exec(key) ?? [];
+      if (attempt === "1") return super.create(orderId, key);
+      const ownId = `${attempt}00${[...this.orders.keys()].indexOf(orderId)}`;
+      this.carts.set(ownId, orderId);
+      return super.create(ownId, key);
+    }
+    override take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
+      const { order_id: orderId } = event.data;
+      const cart = this.carts.get(orderId) ?? orderId;
+      return super.take({ ...event, data: { ...event.data, order_id: cart } });
+    }
+  }
+  expect(await judge(UnrelatedAttempts, Object.keys(MISTAKES))).toEqual(HELD);
+});
+
 test("a shop that asks the API after its answer, until the API answers, passes", async () => {
   class AsksLater extends CarefulShop {
     override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {

@@ -4,8 +4,11 @@ import type { History } from "../../core/judge/step.ts";
 import type { Bench } from "./bench.ts";
 import type { RunPlan, Turn } from "./played.ts";
 
-/** `alone`: while the other histories only wait. */
-type Pace = "beside" | "alone" | "last";
+/**
+ * `alone`: while the other histories only wait. `creates`: at the same time as others of this pace, whose checkouts can be
+ * distinguished.
+ */
+type Pace = "beside" | "creates" | "alone" | "last";
 
 export function batchesOf(
   { shop, recording }: Pick<Bench, "shop" | "recording">,
@@ -34,9 +37,10 @@ export function batchesOf(
   return batches;
 }
 
-function paceOf({ alone, steps }: History, { hasSameId }: Bench["recording"]): Pace {
+function paceOf({ pace, steps }: History, { hasSameId }: Bench["recording"]): Pace {
   if (steps.some((step) => step.act === "faults" && step.of === "all")) return "last";
-  return alone === "always" || (alone === "creates" && !hasSameId) ? "alone" : "beside";
+  if (pace === "creates" && !hasSameId) return "alone";
+  return pace ?? "beside";
 }
 
 function isPlanned({ part, isLong }: History, { parts, names, isQuick }: RunPlan): boolean {

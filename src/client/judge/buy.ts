@@ -53,7 +53,7 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
   const checkoutCount = purchase.checkouts.length;
   const sentCreates = isRepeat ? await createsOf(bench, expectedOrderId(bench, purchase)) : [];
   const shop = isRefused ? { ...bench.shop, commandTimeoutMs: REFUSAL_TIMEOUT_MS } : bench.shop;
-  const findsAll = history.alone !== undefined;
+  const findsAll = history.pace !== undefined;
   const fields = hasOtherMethod === true ? shop.otherMethod : undefined;
   const runs = await createOrders({ ...bench, shop }, purchase, { times, findsAll, fields });
   if (isRepeat) await refresh(bench, purchase);

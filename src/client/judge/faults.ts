@@ -7,7 +7,7 @@ import type { Bench, Purchase } from "./bench.ts";
 
 export type Play = {
   readonly bench: Bench;
-  readonly history: Pick<History, "neighbourKind" | "alone" | "killMode">;
+  readonly history: Pick<History, "neighbourKind" | "pace" | "killMode">;
   readonly orders: readonly Purchase[];
   readonly facts: Observation[];
   faults: readonly AddedFault[];

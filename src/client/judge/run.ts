@@ -1,6 +1,12 @@
 import { entryLine } from "../../core/explain/span.ts";
 import { historyOf, PLAIN_PURCHASE } from "../../core/judge/histories/histories.ts";
-import { isBusyAnswer, isLate, judgeHistory, noVerdict } from "../../core/judge/judge.ts";
+import {
+  isBusyAnswer,
+  isLate,
+  judgeHistory,
+  noVerdict,
+  type HistoryVerdict,
+} from "../../core/judge/judge.ts";
 import type { Observation } from "../../core/judge/observation.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import { createTurnQueue } from "../../core/mutex.ts";
@@ -38,12 +44,13 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
       await Promise.all(aloneRuns.splice(0));
       await endLasting();
     }
-    if (pace !== "beside")
+    const isParallel = pace === "beside" || pace === "creates";
+    if (!isParallel)
       aloneRuns.push(
         ...turns.map((turn) => turnQueue.run(async (stepAside) => void (await run(turn, { stepAside })))),
       );
     await turnQueue.run(async () => {
-      if (pace === "beside") await Promise.all(turns.map(runBeside));
+      if (isParallel) await Promise.all(turns.map(runBeside));
       await settleUnsure();
     });
     if (failure.aborted) await endLasting();
@@ -194,14 +201,22 @@ function mayBeFlaky({ verdict, facts }: PlayResult): boolean {
   if (isLate(verdict)) return true;
   if (verdict.state !== "broken" || leftShopStuck({ verdict })) return false;
   if (verdict.invariant === "stays_up") return true;
-  // Another history that runs at the same time may have created a checkout with an unexpected order_id.
-  if (typeof verdict.got !== "string" && verdict.got.fact === "other_id") return true;
+  if (hasOtherId(verdict)) return true;
   if (verdict.invariant === "client_ends")
     return facts.every((fact) => runsOf(fact).every(({ hasEnded }) => hasEnded));
   return (
     verdict.invariant === "takes_events" &&
     facts.every((fact) => fact.kind !== "refused" || isBusyAnswer(fact.got))
   );
+}
+
+function mayBeDisturbed(verdict: HistoryVerdict): boolean {
+  return verdict.state === "broken" && (verdict.invariant === "takes_events" || hasOtherId(verdict));
+}
+
+/** Another history, at the same time, may have created the checkout with an unexpected order_id. */
+function hasOtherId({ got }: HistoryVerdict): boolean {
+  return typeof got !== "string" && got.fact === "other_id";
 }
 
 function runsOf(fact: Observation): readonly { readonly hasEnded: boolean }[] {
@@ -221,8 +236,8 @@ async function judgedHistory(bench: Bench, turn: Turn, playedTurn: PlayResult): 
 }
 
 /**
- * A late history gets its new verdict, and a history with refused events passes if it holds now; any other
- * broken history is not judged, and the result is undefined, unless a rule is broken again.
+ * A late history gets its new verdict, and a history that another one may have disturbed passes if it holds now; any
+ * other broken history is not judged, and the result is undefined, unless a rule is broken again.
  */
 async function confirm(
   turn: Turn,
@@ -233,10 +248,7 @@ async function confirm(
   for (let run = 0; run < MAX_CONFIRMING_RUNS; run += 1) {
     const rerun = await play(turn);
     if (rerun === undefined) break;
-    const hasPassed =
-      firstVerdict.state === "broken" &&
-      firstVerdict.invariant === "takes_events" &&
-      rerun.verdict.state === "held";
+    const hasPassed = mayBeDisturbed(firstVerdict) && rerun.verdict.state === "held";
     if (isLate(firstVerdict) || hasPassed || rerun.verdict.state === "broken") return rerun;
   }
   return isLate(firstVerdict) ? playedTurn : undefined;

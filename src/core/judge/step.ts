@@ -142,10 +142,10 @@ export type History = {
   /** Whether one customer buys all orders in one browser. Default: each order has its own customer. */
   readonly isOneBrowser?: true;
   /**
-   * Whether no other history may run meanwhile. `creates`: only if order_ids cannot be foreseen, because then its faults
-   * apply to all orders, and its checkouts are found by comparing lists.
+   * `alone`: no other history runs meanwhile. `creates`: only histories of this kind do, because any new checkout may be
+   * this order's; none does if order_ids cannot be foreseen, because then faults apply to all orders.
    */
-  readonly alone?: "always" | "creates";
+  readonly pace?: "alone" | "creates";
   /** Default: a kill. */
   readonly killMode?: "stop";
   readonly isLong?: true;

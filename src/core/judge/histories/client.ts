@@ -41,7 +41,7 @@ const SIMILAR_CREATES = [retriedCreate("a"), retriedCreate("b"), retriedCreate("
 /** Loses the first answer, so that the order exists and another key for the order is refused. */
 const ANSWER_LOST = atCreate(1, "lose_answer");
 
-const CREATE_DEFAULTS = { part: "idempotency", needs: ["create", "setsIds"], alone: "creates" } as const;
+const CREATE_DEFAULTS = { part: "idempotency", needs: ["create", "setsIds"], pace: "creates" } as const;
 const CONCURRENT_DEFAULTS = { part: "idempotency", needs: ["create"] } as const;
 
 const ALWAYS_REFUSED: ScheduledFault = {
@@ -61,7 +61,7 @@ const CREATE_WITH_ITS_EVENT = atOnce(
   startNow({ act: "await", of: "a", kind: "create" }, TELL_CREATED),
 );
 
-const BOOKING_DEFAULTS = { part: "duplicates", needs: ["create", "setsIds"], alone: "creates" } as const;
+const BOOKING_DEFAULTS = { part: "duplicates", needs: ["create", "setsIds"], pace: "creates" } as const;
 
 export const CLIENT_HISTORIES = {
   ...historiesWith(CREATE_DEFAULTS, {
@@ -72,7 +72,7 @@ export const CLIENT_HISTORIES = {
     client_killed: {
       title: ["a client killed once its order exists, then run again", "订单创建后客户端被终止，再次运行"],
       needs: ["kill"],
-      alone: "always",
+      pace: "alone",
       steps: underFaults(atCreate(1, "kill")),
     },
     client_stopped: {
@@ -81,7 +81,7 @@ export const CLIENT_HISTORIES = {
         "创建请求发送期间商店正常停止，再次下单",
       ],
       needs: ["kill", "server"],
-      alone: "always",
+      pace: "alone",
       killMode: "stop",
       steps: underFaults(atCreate(1, "kill")),
     },
@@ -138,6 +138,8 @@ export const CLIENT_HISTORIES = {
       causes: { booked_when_paid: "early_forgotten" },
     },
     second_answer_cut: {
+      // A second attempt may have an order_id that has nothing to do with the first.
+      pace: "alone",
       title: ["a second attempt whose answer is cut off", "再次下单的响应被截断"],
       steps: [CANCELLED_ORDER, ...underFaults(atCreate(1, "truncate"))],
     },
@@ -190,7 +192,7 @@ export const CLIENT_HISTORIES = {
     },
     refused_for_good: {
       title: ["creates that are always refused", "创建请求始终被拒绝"],
-      alone: "creates",
+      pace: "creates",
       steps: [withFaults(ALWAYS_REFUSED), { act: "create", of: "a", expects: "refusal" }, API.up],
       causes: { client_ends: "never_gives_up" },
     },

@@ -148,7 +148,7 @@ export const SECOND_ATTEMPT_CAUSES = causedBy(
 );
 
 export function historiesWith<Name extends string>(
-  defaults: Pick<History, "part" | "needs" | "alone">,
+  defaults: Pick<History, "part" | "needs" | "pace">,
   rows: Readonly<Record<Name, Row>>,
 ): Readonly<Record<Name, History>> {
   const histories = Object.entries<Row>(rows).map(([name, row]): [string, History] => {

@@ -35,8 +35,8 @@ const KILL_AT_ANSWERS = atOnce(
 const RESTART_LOSS_CAUSES = causedBy("lost_at_restart", "booked_when_paid", "booked_once", "final_stays");
 
 const LONG_DEFAULTS = { part: "duplicates" } as const;
-const RESTART_DEFAULTS = { part: "duplicates", needs: ["restart"], alone: "always" } as const;
-const OUTAGE_DEFAULTS = { part: "duplicates", needs: ["create"], alone: "always" } as const;
+const RESTART_DEFAULTS = { part: "duplicates", needs: ["restart"], pace: "alone" } as const;
+const OUTAGE_DEFAULTS = { part: "duplicates", needs: ["create"], pace: "alone" } as const;
 
 const MOMENTS = {
   at_event: {
