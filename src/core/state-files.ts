@@ -40,8 +40,8 @@ const runSchema = () =>
     /** Sandboxes before decision 96 do not write this field. */
     instance_id: z.optional(z.string()),
     /**
-     * The database's mark when the sandbox became ready with an empty write-ahead log. If a killed sandbox left an
-     * empty log and the same mark, no commit was lost.
+     * The newest mark of the file `-opening` when the sandbox became ready with an empty write-ahead log. If a killed
+     * sandbox left an empty log and the same mark, no commit was lost.
      */
     opening: z.optional(z.string()),
     /** The machine or container of the process; missing in older versions. */

@@ -24,7 +24,7 @@ export type AreaRoute<Context, Caller = void> = Route & {
 export type Area<Context, Caller = void> = {
   readonly routes: readonly AreaRoute<Context, Caller>[];
   readonly find: Router<AreaRoute<Context, Caller>>;
-  /** Names the sequence of request ids: with a seed, control requests then do not change the ids of v1 requests. */
+  /** Each stream has its own sequence of ids, so that control requests do not change the seeded ids of v1 requests. */
   readonly requestIdStream: string;
   /** Refuses before routing, so that refusals do not reveal whether a route exists (decision 3). */
   readonly admit: (context: Context, request: HttpRequest) => Outcome<Caller>;

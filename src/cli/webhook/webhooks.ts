@@ -167,7 +167,7 @@ function knownSecretsOf(sources: readonly SecretSource[]): readonly KnownSecret[
   ]);
 }
 
-/** Refusals that another secret could turn into a valid signature. */
+/** With these codes, the signature may still be valid for another secret. */
 const UNDECIDED_CODES: ReadonlySet<string> = new Set([
   "signature_mismatch",
   "secret_malformed",

@@ -37,7 +37,7 @@ const RESTART_TIMEOUT_MS = { view: 15_000, event: 10_000 };
 const RESEND_PAUSE_MS = 500;
 /** `create`: until the shop sends its create. `question`: until it asks about an open order by itself. */
 const AWAIT_TIMEOUT_MS = { create: 10_000, question: 6000 };
-/** A customer who closes a return page does so after this part of its time. */
+/** Fraction of the duration of the last visit after which a customer closes the return page. */
 const CLOSED_SHARE = 0.4;
 const POLL_PAUSE_MS = 50;
 /** Within this time an order expires and its deliveries use all their attempts, in milliseconds. */

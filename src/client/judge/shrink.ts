@@ -16,8 +16,8 @@ export function isExplained(name: string, histories: readonly JudgedHistory[]): 
 }
 
 /**
- * While a history waits, the shop is restarted for others. A shop that breaks at a restart may forget an order, but books
- * no unpaid one.
+ * Other histories may restart the shop while this history waits. A faulty restart can make the shop forget an order,
+ * but not book an unpaid order.
  */
 export function isByRestart(
   { name }: Pick<Turn, "name">,

@@ -14,7 +14,7 @@ export type ErasureContext = {
   readonly world: Pick<World, "freshId">;
   readonly storeGate: Pick<StoreGate, "runAlone">;
   readonly assumptions: Pick<ServiceContext["assumptions"], "forget">;
-  /** Deletes the store's data outside these tables. The next start repeats the deletion if it was interrupted. */
+  /** Deletes the store's data outside this database. The next start repeats the deletion if it was interrupted. */
   readonly forgetStore: (erasure: Erasure) => void | Promise<void>;
   /** Called after each commit that gives the sandbox a new instance id (decision 96). */
   readonly onNewInstance: () => void;

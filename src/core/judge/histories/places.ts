@@ -81,7 +81,7 @@ function withinReturn(share: number, title: Words, form: ReturnForm = {}): Place
   };
 }
 
-/** After 30 s, a shop may have handled the order further. */
+/** Waits for more than 30 s, by which time a shop may have forgotten the event or shipped the order. */
 function later(title: Words, steps: readonly OrderStep[], other: Partial<Place>): Place {
   return { kind: "later", title, isLong: true, after: [waitForOthers(31_000), ...steps], ...other };
 }
