@@ -19,7 +19,7 @@ function namesOf(shop: JudgedShop, plan: RunPlan): readonly string[] {
 }
 
 test.each(["duplicates", "browser_return", "idempotency"] as const)(
-  "a run of the part %s plays each pair of an attempt and an order of events",
+  "a run of the part %s combines each second or third attempt with each order of events",
   (part) => {
     const names = namesOf(SHOP, { ...PLAN, parts: new Set(["duplicates", part]) });
     for (const attempt of ["second_failed", "second_early", "third_attempt", "third_early"])

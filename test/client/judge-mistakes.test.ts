@@ -231,7 +231,7 @@ test("a payment that was only late hides no mistake of a combination", async () 
   expect([code, findings]).toEqual([1, ["second_failed.payment_first: booked_when_paid"]]);
 });
 
-test("of a combination with a refused event, the fewest places that break are reported", async () => {
+test("a broken combination with a refused event is reported with the fewest places that still break", async () => {
   class AsksForAnother extends NeedsPending {
     protected override readonly refusal = 503;
   }

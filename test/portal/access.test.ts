@@ -179,7 +179,7 @@ test("a form that is submitted twice acts once, and both answers lead to the sam
   expect((await send(`${home}/clock`, forged)).slice(0, 3)).toBe("403");
 });
 
-test("a page of another site can link to the portal's pages, except those that only the portal's own pages may open, but cannot load or embed any", async () => {
+test("another site can link to most pages of the portal, but cannot load or embed any of them", async () => {
   const { sandbox, rows, merchant, administrator, stored } = await openSite();
   const before = stored();
   const reads = rows.filter(({ method }) => method === "GET");

@@ -89,7 +89,7 @@ function isInOrder(got: readonly Event[]): boolean {
   });
 }
 
-test("a listen that is killed and started again misses no event, and keeps the order of each checkout's events", async () => {
+test("a listener that is killed and restarted misses no event, and keeps the order of each checkout's events", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandboxHere({ cwd });
   const application = await startApplication();

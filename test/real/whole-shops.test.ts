@@ -121,7 +121,7 @@ async function judgeHurried(shop: (typeof HURRIED_SHOPS)[number]) {
   return { name: shop.name, code, cause, failed: stdout === "" ? stderr : "" };
 }
 
-test("the commands in the top comment of a complete shop make the shop ready, and a hurried shop is reported with its cause", async () => {
+test("the commands in the top comment of a complete shop make the shop ready, and a drill names the mistake in a shop written in a hurry", async () => {
   // In `npm test` the seed selects one complete shop and one hurried shop.
   const known = HURRIED_SHOPS.filter(({ language }) => SHOPS.includes(language));
   const hurried = part(known, known.length);
