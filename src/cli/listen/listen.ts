@@ -97,7 +97,7 @@ async function resolveService(context: Context, options: ListenCommandOptions): 
   if (port === undefined || port === 0)
     throw refuseUsage(
       "--port is missing: the service needs a fixed address to send to",
-      "choose a port, such as --port 4300, and let the service or a tunnel send to it",
+      "choose a port, such as --port 4300, and let the service or a tunnel send deliveries there",
     );
   if (since !== undefined || exitOnDisconnect === true)
     throw refuseUsage(

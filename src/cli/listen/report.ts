@@ -35,7 +35,7 @@ export function readyText(
   const eventsText = routes.length === 0 ? "events" : "other events";
   const fallback =
     defaultUrl ?? "only shown here; --forward http://localhost:3000/hooks sends them to your application";
-  const addressText = `${ownAddresses.join(" and ")}: let the service or a tunnel send to it`;
+  const addressText = `${ownAddresses.join(" and ")}: let the service or a tunnel send deliveries here`;
   const fields = fieldLines([
     ["Address", sandbox === null ? addressText : undefined],
     ["Sandbox", sandbox ?? undefined],
