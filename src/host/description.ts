@@ -2,11 +2,11 @@ import { servedSettingsOf } from "../core/config/settings.ts";
 import { localOrigin, type LoopbackHost } from "../core/loopback.ts";
 import { portalOrigin } from "../core/network/public-url.ts";
 import type { ProcessDescription } from "../core/sandbox/description.ts";
-import type { StateLocation, Host } from "./hosting.ts";
+import type { StateLocation, HostContext } from "./hosting.ts";
 import type { ServeOptions } from "./options.ts";
 
 export function describeProcess(
-  { world, version }: Host,
+  { world, version }: HostContext,
   options: ServeOptions,
   facts: {
     readonly port: number;

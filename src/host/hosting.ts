@@ -29,7 +29,7 @@ export type StateLocation = {
 
 export type MessageOutput = { readonly info: (text: string) => void; readonly trace: (text: string) => void };
 
-export type Host = {
+export type HostContext = {
   readonly world: GuestWorld;
   readonly printer: MessageOutput;
   readonly version: string;

@@ -10,7 +10,7 @@ import { DEFAULT_RATE_LIMIT } from "../core/request/rate-limit.ts";
 import { printable } from "../core/text.ts";
 import { createSandbox, type Sandbox, type SandboxOptions, type SandboxParts } from "../sandbox/sandbox.ts";
 import type { ServeOptions } from "./options.ts";
-import type { Host } from "./hosting.ts";
+import type { HostContext } from "./hosting.ts";
 import type { ProcessDescription } from "../core/sandbox/description.ts";
 import { DEFAULT_PORT } from "../core/config/settings.ts";
 
@@ -50,7 +50,7 @@ export function requireOwnHost({
  * (decision 79).
  */
 export function warnAboutExposure(
-  { printer }: Pick<Host, "printer">,
+  { printer }: Pick<HostContext, "printer">,
   { listen: addresses = [], allowHost = [], allowControlHost = [], publicUrl, portalUrl }: ServeOptions,
 ): Outcome<void, HostFailure> {
   const openAddresses = addresses.filter((address) => !isLoopbackAddress(address));
@@ -95,7 +95,7 @@ export async function probePort(
 }
 
 export function createSandboxOnPort(
-  { world, version }: Host,
+  { world, version }: HostContext,
   { listen: addresses = [], publicUrl, portalUrl, rateLimit = DEFAULT_RATE_LIMIT }: ServeOptions,
   { describe, port, host, ...parts }: PortlessService & ServicePort,
 ): Sandbox {
@@ -115,7 +115,7 @@ type ServicePort = Pick<SandboxOptions, "deliveryTls"> & {
  * fixed port.
  */
 export async function listenOnPort(
-  context: Host,
+  context: HostContext,
   options: ServeOptions,
   service: PortlessService,
 ): Promise<Outcome<ListeningSandbox, HostFailure>> {

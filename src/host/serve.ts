@@ -12,13 +12,13 @@ import type { HostFailure } from "./failure.ts";
 import { retryWhileLocked, lostLogWarning } from "./state.ts";
 import { checkFirstPort, requireOwnHost, warnAboutExposure, listenOnPort } from "./listen.ts";
 import type { ServeOptions } from "./options.ts";
-import type { StateLocation, Host, SandboxSource, ServeCallbacks } from "./hosting.ts";
+import type { StateLocation, HostContext, SandboxSource, ServeCallbacks } from "./hosting.ts";
 
 const DRAIN_TIMEOUT_MS = 800;
 
 /** Serves while `use` runs. On return, everything is on disk and the folder is released. */
 export async function serveSandbox<Value>(
-  context: Host,
+  context: HostContext,
   options: ServeOptions,
   { location, ...callbacks }: ServeCallbacks<Value> & { readonly location: StateLocation },
 ): Promise<Outcome<Value, HostFailure>> {
@@ -63,7 +63,7 @@ export async function serveSandbox<Value>(
 const START_COMMAND = "checkout sandbox start";
 
 function serveFolder<Value>(
-  context: Host,
+  context: HostContext,
   options: ServeOptions,
   { announce, use, ...source }: SandboxSource & ServeCallbacks<Value>,
 ): Promise<Outcome<Value, HostFailure>> {

@@ -20,7 +20,7 @@ import { isRunningOwner } from "./folder/owner-file.ts";
 import * as state from "./folder/state-folder.ts";
 import { refuseOtherSecret, type GivenSecrets } from "./given-secrets.ts";
 import { fileFailure, movedLogWarning, stateFailure, type HostFailure } from "./failure.ts";
-import type { HeldFolder, Host, SandboxSource } from "./hosting.ts";
+import type { HeldFolder, HostContext, SandboxSource } from "./hosting.ts";
 import type { ServeOptions, StoreSetup } from "./options.ts";
 import { DEFAULT_PORT } from "../core/config/settings.ts";
 
@@ -34,7 +34,7 @@ type StateParts = StateOrigin & {
 
 /** `apiKey`: null if only its hash is known. `folderHold`: undefined if webhooks may be delivered. */
 export async function openFirstStore(
-  { world }: Host,
+  { world }: HostContext,
   options: ServeOptions,
   { heldFolder, store, maker, secrets, forgetStore }: StateParts,
 ) {
@@ -77,7 +77,7 @@ async function checkpointFirstStore(
 }
 
 export function openState(
-  { world, printer }: Host,
+  { world, printer }: HostContext,
   origin: StateOrigin,
   credentials: Credentials | undefined,
 ): Outcome<{ readonly store: Store; readonly masterKey: Uint8Array }, HostFailure> {

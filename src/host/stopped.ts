@@ -5,7 +5,7 @@ import type { OutboundRequest, OutboundResult } from "../world.ts";
 import type { HostFailure } from "./failure.ts";
 import { holdFolder } from "./folder/hold.ts";
 import * as state from "./folder/state-folder.ts";
-import type { Host } from "./hosting.ts";
+import type { HostContext } from "./hosting.ts";
 import { createSandboxOnPort } from "./listen.ts";
 import { withService } from "./with-service.ts";
 import { sendToService } from "./within.ts";
@@ -18,7 +18,7 @@ type ReachableSandbox = {
 
 /** Runs `use` on the state of a stopped sandbox, without socket and timers. */
 export async function withStoppedFolder<Value>(
-  context: Host,
+  context: HostContext,
   folder: string,
   use: (sandbox: ReachableSandbox) => Promise<Value>,
 ): Promise<Outcome<Value, HostFailure>> {
@@ -50,7 +50,7 @@ export async function withStoppedFolder<Value>(
   }
 }
 
-function createWarningLog({ printer }: Pick<Host, "printer">) {
+function createWarningLog({ printer }: Pick<HostContext, "printer">) {
   return {
     writableNeedDrain: false,
     write: (text: string): void => printer.trace(`warning: ${text.trimEnd().replace(/^\S+Z +/, "")}`),

@@ -7,7 +7,7 @@ import type { HostFailure } from "./failure.ts";
 import * as state from "./folder/state-folder.ts";
 import { readDialectFile } from "./config/dialect-file.ts";
 import { snapshotsIn } from "./folder/snapshots.ts";
-import type { Host, SandboxSource, ServedSandbox } from "./hosting.ts";
+import type { HostContext, SandboxSource, ServedSandbox } from "./hosting.ts";
 import type { PortlessService } from "./listen.ts";
 import { openLogs } from "./logs.ts";
 import type { ServeOptions } from "./options.ts";
@@ -25,7 +25,7 @@ type OpenedService = Pick<ServedSandbox, "stopRequest"> & {
 };
 
 export async function withService<Value>(
-  context: Host,
+  context: HostContext,
   options: ServeOptions,
   { heldFolder, location, tokens, secrets }: SandboxSource,
   use: (service: OpenedService) => Promise<Outcome<Value, HostFailure>>,

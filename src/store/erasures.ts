@@ -77,7 +77,7 @@ export const FINAL_STATEMENTS: Readonly<Record<ErasureEnd, readonly string[]>> =
   ],
 };
 
-export const DELETE_LONE_MERCHANT =
+export const DELETE_MERCHANT_WITHOUT_STORES =
   "DELETE FROM merchants WHERE id = ? AND NOT EXISTS (SELECT 1 FROM stores WHERE merchant_id = merchants.id)";
 
 const BATCH_ROWS = 500;
@@ -101,7 +101,7 @@ export function erasuresTable(connection: Connection, notifyChange: () => void) 
   const selectMerchant = connection
     .prepare<[string], string>("SELECT merchant_id FROM stores WHERE id = ?")
     .pluck();
-  const deleteMerchant = prepareForStore(DELETE_LONE_MERCHANT);
+  const deleteMerchant = prepareForStore(DELETE_MERCHANT_WITHOUT_STORES);
 
   const eraseBatch = ({
     storeId,

@@ -5,7 +5,7 @@ import { finishErasures } from "../../src/sandbox/runtime/erase.ts";
 import {
   FINAL_STATEMENTS,
   HISTORY_STEPS,
-  DELETE_LONE_MERCHANT,
+  DELETE_MERCHANT_WITHOUT_STORES,
   type Erasure,
 } from "../../src/store/erasures.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
@@ -266,7 +266,7 @@ test("every erasing statement, and every foreign key that it follows, uses an in
     ...HISTORY_STEPS.flat(),
     ...FINAL_STATEMENTS.reset,
     ...FINAL_STATEMENTS.delete,
-    DELETE_LONE_MERCHANT,
+    DELETE_MERCHANT_WITHOUT_STORES,
   ];
   for (const sql of statements) {
     expect([sql, plan(sql)]).toEqual([sql, expect.stringContaining("SEARCH")]);
@@ -292,7 +292,7 @@ test("every erasing statement, and every foreign key that it follows, uses an in
 
 test("every table with rows of a store has a statement that deletes them", () => {
   const { store, raw } = openFile();
-  const statements = [...HISTORY_STEPS.flat(), ...FINAL_STATEMENTS.delete, DELETE_LONE_MERCHANT];
+  const statements = [...HISTORY_STEPS.flat(), ...FINAL_STATEMENTS.delete, DELETE_MERCHANT_WITHOUT_STORES];
   const deleted = statements.map((sql) => /^DELETE FROM (\w+)/.exec(sql)?.[1] ?? "");
   expect(deleted.filter((name) => name !== "erasures").toSorted()).toEqual(tablesOf(raw).toSorted());
   raw.close();

@@ -2,7 +2,7 @@ import { register, registerAction, switchOption, valueOption, type Context, type
 import { choiceParser } from "../parsers.ts";
 import { EXIT } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
-import type { ProgramMaker } from "./server.ts";
+import type { ProgramFactory } from "./server.ts";
 import { output } from "../output/output.ts";
 
 type McpOptions = CommonOptions & { readonly allowWrite?: boolean };
@@ -11,7 +11,7 @@ type ConfigOptions = CommonOptions & { readonly client?: Client; readonly allowW
 const CLIENTS = ["claude", "cursor", "vscode", "codex"] as const;
 type Client = (typeof CLIENTS)[number];
 
-export function registerMcp(makeProgram: ProgramMaker) {
+export function registerMcp(makeProgram: ProgramFactory) {
   return (group: Group): void => {
     registerAction<McpOptions>(group, {
       summary: "run an MCP (Model Context Protocol) server over stdio, with tools for inspecting the sandbox",

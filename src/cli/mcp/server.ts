@@ -12,7 +12,7 @@ import type { Context } from "../command.ts";
 import { catchRefusal } from "../problem.ts";
 import { COMMAND_LINES } from "./command-lines.ts";
 
-export type ProgramMaker = (world: World, exit: (code: number) => void) => Promise<Command>;
+export type ProgramFactory = (world: World, exit: (code: number) => void) => Promise<Command>;
 
 /** `commonOptions`: options for the folder and the store, which the server adds to every command line. */
 type ToolSettings = { readonly allowWrite: boolean; readonly commonOptions: readonly string[] };
@@ -24,7 +24,7 @@ const INSTRUCTIONS =
 
 export async function serveTools(
   context: Context,
-  makeProgram: ProgramMaker,
+  makeProgram: ProgramFactory,
   settings: ToolSettings,
 ): Promise<void> {
   const { world, version } = context;
@@ -105,7 +105,7 @@ function instanceNote(previousInstance: string | undefined, currentInstance: str
 
 async function runTool(
   world: World,
-  makeProgram: ProgramMaker,
+  makeProgram: ProgramFactory,
   {
     name,
     input,
@@ -121,7 +121,7 @@ async function runTool(
   return result;
 }
 
-async function runLine(world: World, makeProgram: ProgramMaker, argv: readonly string[]): Promise<Result> {
+async function runLine(world: World, makeProgram: ProgramFactory, argv: readonly string[]): Promise<Result> {
   const output = { stdout: "", stderr: "" };
   const createCollector = (name: keyof typeof output): Writable =>
     new Writable({

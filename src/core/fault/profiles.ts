@@ -1,9 +1,9 @@
 import type { FaultProfile } from "./actions.ts";
-import type { FaultRequest } from "./shapes.ts";
+import type { SingleFaultRequest } from "./shapes.ts";
 
 const MAX_APPLICATIONS = 1000;
 
-export const PROFILE_FAULTS: Readonly<Record<FaultProfile, readonly FaultRequest[]>> = {
+export const PROFILE_FAULTS: Readonly<Record<FaultProfile, readonly SingleFaultRequest[]>> = {
   "lost-response": [{ action: "lose_answer", match: { method: "POST" } }],
   "flaky-network": [
     { action: "lose_answer", match: { probability: 0.1 }, times: MAX_APPLICATIONS },

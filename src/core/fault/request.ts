@@ -4,7 +4,7 @@ import { isSecretInAddress, printableLiteral } from "../text.ts";
 import { parseEventTypes } from "../checkout/event-types.ts";
 import { isApiAction } from "./actions.ts";
 import { PROFILE_FAULTS } from "./profiles.ts";
-import type { FaultEntry, FaultRequest, FaultsRequest } from "./shapes.ts";
+import type { FaultEntry, SingleFaultRequest, FaultsRequest } from "./shapes.ts";
 import {
   MAX_API_LATENCY_MS,
   API_MATCH_FIELDS,
@@ -35,7 +35,7 @@ export function parseFaults({ profile, action, ...rest }: FaultsRequest): Outcom
   return accept(allTerms);
 }
 
-function parseFaultTerms(request: FaultRequest): Outcome<FaultTerms> {
+function parseFaultTerms(request: SingleFaultRequest): Outcome<FaultTerms> {
   const { action, match = {} } = request;
   const refusal = checkMatchFields(request) ?? checkParameters(request) ?? checkValues(request);
   if (refusal !== undefined) return refusal;
@@ -67,7 +67,7 @@ function parseFaultTerms(request: FaultRequest): Outcome<FaultTerms> {
   });
 }
 
-function checkMatchFields({ action, match = {} }: FaultRequest): Refused | undefined {
+function checkMatchFields({ action, match = {} }: SingleFaultRequest): Refused | undefined {
   const isApi = isApiAction(action);
   const [ownFields, otherFields] = isApi
     ? [API_MATCH_FIELDS, DELIVERY_MATCH_FIELDS]
@@ -79,7 +79,7 @@ function checkMatchFields({ action, match = {} }: FaultRequest): Refused | undef
   return inField(`match.${entry[1]}`, refuseFact(fact, { action, names }));
 }
 
-function checkParameters({ action, ...fields }: FaultRequest): Refused | undefined {
+function checkParameters({ action, ...fields }: SingleFaultRequest): Refused | undefined {
   const givenParameters = Object.entries<FaultParameter>(FAULT_PARAMETERS).filter(
     ([field]) => fields[field as keyof typeof FAULT_PARAMETERS] !== undefined,
   );
@@ -89,7 +89,7 @@ function checkParameters({ action, ...fields }: FaultRequest): Refused | undefin
   return inField(name, refuseFact("fault_parameter", { actions, action }));
 }
 
-function checkValues({ action, match = {}, latencyMs = 0 }: FaultRequest): Refused | undefined {
+function checkValues({ action, match = {}, latencyMs = 0 }: SingleFaultRequest): Refused | undefined {
   const { path = "", orderId = "" } = match;
   const secretField = isSecretInAddress(path) ? "path" : isSecretInAddress(orderId) ? "order_id" : undefined;
   if (secretField !== undefined) return inField(`match.${secretField}`, refuseFact("fault_secret", {}));

@@ -84,7 +84,7 @@ export const faultRequest = z.strictObject({
 });
 /** Has either an action or a profile. */
 export type FaultsRequest = DomainOf<typeof faultRequest>;
-export type FaultRequest = Omit<FaultsRequest, "profile" | "action"> & {
+export type SingleFaultRequest = Omit<FaultsRequest, "profile" | "action"> & {
   readonly action: FaultEntry["action"];
 };
 

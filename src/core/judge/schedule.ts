@@ -1,6 +1,6 @@
 import { isHolding, type FaultAction } from "../fault/actions.ts";
 import { FAULT_PARAMETERS } from "../fault/rules.ts";
-import type { FaultRequest } from "../fault/shapes.ts";
+import type { SingleFaultRequest } from "../fault/shapes.ts";
 
 /** `paid_after_decline`: the first attempt is declined, the second succeeds. */
 export const PAYER_OUTCOMES = [
@@ -18,7 +18,9 @@ export type PayerOutcome = (typeof PAYER_OUTCOMES)[number];
 export const KILLS = ["kill", "kill_after_answer"] as const;
 export type Kill = (typeof KILLS)[number];
 
-export type ScheduledFault = Omit<FaultRequest, "action" | "until"> & { readonly action: FaultAction | Kill };
+export type ScheduledFault = Omit<SingleFaultRequest, "action" | "until"> & {
+  readonly action: FaultAction | Kill;
+};
 
 export type Schedule = { readonly faults: readonly ScheduledFault[]; readonly payer: PayerOutcome };
 

@@ -3,11 +3,11 @@ import { openingOfEmptyLog } from "../../store/connection/database.ts";
 import type { Store } from "../../store/store.ts";
 import { stateFile } from "./files.ts";
 import * as state from "./state-folder.ts";
-import type { HeldFolder, Host } from "../hosting.ts";
+import type { HeldFolder, HostContext } from "../hosting.ts";
 
 /** An error of `renew` is only reported, because the reset or restore before it is complete. */
 export function createRunFile(
-  { world, version }: Pick<Host, "world" | "version">,
+  { world, version }: Pick<HostContext, "world" | "version">,
   heldFolder: HeldFolder,
   { store, report }: { readonly store: Store; readonly report: (work: string, error: unknown) => void },
 ) {

@@ -14,7 +14,7 @@ import { watchForLoss } from "../../host/folder/loss.ts";
 import { holdFolder } from "../../host/folder/hold.ts";
 import * as state from "../../host/folder/state-folder.ts";
 import { readGivenSecrets } from "../../host/given-secrets.ts";
-import type { Host } from "../../host/hosting.ts";
+import type { HostContext } from "../../host/hosting.ts";
 import { checkFirstPort, probePort, portFailure } from "../../host/listen.ts";
 import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import type { ServeOptions } from "../../host/options.ts";
@@ -32,7 +32,7 @@ import {
 import { runWorkerd, projectTrustFault, type ServiceSecrets } from "./workerd.ts";
 import { WORKERD_VERSION, workerdConfig } from "./workerd-config.ts";
 
-type HostedHost = Host & { readonly world: Pick<World, "run" | "packageFolder"> };
+type HostedHost = HostContext & { readonly world: Pick<World, "run" | "packageFolder"> };
 
 export type HostedOptions = Pick<ServeOptions, "port" | "trustFolder" | "adopt" | "allowTarget">;
 
@@ -176,7 +176,7 @@ function explainFullDisk(
 const MIN_FREE_BYTES = 2 ** 18;
 
 async function choosePort(
-  { world, printer }: Host,
+  { world, printer }: HostContext,
   namedPort: number | undefined,
 ): Promise<Outcome<number, HostFailure>> {
   const probe = await probePort(world, namedPort ?? DEFAULT_PORT);
@@ -209,7 +209,7 @@ async function resolveNetwork(
 }
 
 function writeConfig(
-  { world, version }: Host,
+  { world, version }: HostContext,
   folder: string,
   { port, home, folderHold, network }: Service,
 ): void {
@@ -270,7 +270,7 @@ async function readReady(
 }
 
 async function callService(
-  { world }: Host,
+  { world }: HostContext,
   { port, controlToken }: Service,
   path: string,
   body?: object,
