@@ -147,7 +147,7 @@ function closeAtEnd(seenEvents: SeenEvents): SeenEvents & Disposable {
   return { ...seenEvents, [Symbol.dispose]: seenEvents.close };
 }
 
-/** Registers no listener, because events would wait for it; without one, prints the store's secret. */
+/** Prints the registered listener's secret, or else the store's. Registers none, because events would wait for it. */
 async function printSecret(context: Context): Promise<number> {
   const endpointList = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const listener = endpointList.endpoints.find(({ kind }) => kind === "listener");

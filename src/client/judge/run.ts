@@ -135,8 +135,8 @@ function createRunner(bench: Bench, plan: RunPlan) {
 }
 
 /**
- * The number of histories at the same time grows until the shop falls behind; then it is halved. A history that waits
- * for all others frees its lane.
+ * Runs more and more histories in parallel until the shop falls behind, then half as many. A history that waits for all
+ * others frees its lane.
  */
 function createLanes({ world }: Bench, run: Run) {
   let laneCount = FIRST_PARALLEL;

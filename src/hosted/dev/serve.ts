@@ -162,7 +162,7 @@ async function serveOnPort<Value>(
   }
 }
 
-/** The runtime does not report failed writes, so a start that fails on a full disk is reported as a full disk. */
+/** Judges by the free space whether a full disk made the start fail, because the runtime reports no failed writes. */
 function explainFullDisk(
   { files }: Pick<World, "files">,
   folder: string,
