@@ -17,7 +17,7 @@ function drawFirstStore(): FirstStore {
   return { id: markedUuid(MARK, 1_800_000_000_000, randomBytes(6)), apiKey };
 }
 
-test("hosted dev refuses a first store whose object has another store, and finds its own store again", async () => {
+test("after the loss of its index, hosted dev refuses a different first store and finds the original one", async () => {
   const [own, other] = [drawFirstStore(), drawFirstStore()];
   const service = await startHosted({ firstStore: own });
   onTestFinished(service.end);
