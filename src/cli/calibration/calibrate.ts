@@ -166,7 +166,7 @@ async function compare(
         ? [`differs from the record of ${record.at}:\n${reportOf(differences)}`]
         : []),
       ...(gaps.length > 0 ? [`could not be compared this time:\n${reportOf(gaps)}`] : []),
-      ...(differences.length + gaps.length === 0 ? [`✓ as recorded at ${record.at}`] : []),
+      ...(differences.length + gaps.length === 0 ? [`✓ matches the record of ${record.at}`] : []),
     ].join("\n"),
   );
   if (differences.length > 0) return EXIT.notReady;
