@@ -4,10 +4,7 @@ import type { History } from "../../core/judge/step.ts";
 import type { Bench } from "./bench.ts";
 import type { RunPlan, Turn } from "./played.ts";
 
-/**
- * `alone`: while the other histories only wait. `creates`: at the same time as others of this pace, whose checkouts can be
- * distinguished.
- */
+/** `alone`: while the other histories only wait. `creates`: at the same time only as others of this pace. */
 type Pace = "beside" | "creates" | "alone" | "last";
 
 export function batchesOf(

@@ -74,7 +74,7 @@ export type Bench = {
   };
   /** Resolves when the other histories have ended. */
   readonly awaitOthers?: () => Promise<void>;
-  /** Pauses, and lets the next history that needs the whole shop run during the pause. */
+  /** Pauses the history; another one that needs the whole shop may run during the pause. */
   readonly stepAside?: StepAside;
   readonly search?: SearchedStore;
   readonly dialect?: Dialect | undefined;
@@ -89,7 +89,7 @@ type SearchedStore = { readonly isOwn: boolean; readonly endpointId?: string };
 
 export type Recording = {
   readonly hasSameId: boolean;
-  /** The shop appends it to the given order_id, for example `-1`. */
+  /** What the shop appends to the given order_id, for example `-1`. */
   readonly suffix: string;
   /** Time until a payment was shown and booked, in milliseconds; later waits follow from it. */
   readonly bookingMs: number;

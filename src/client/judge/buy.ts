@@ -41,14 +41,14 @@ export function buy(play: Play, step: CreateStep): Promise<boolean> {
   return step.expects === "answer" ? buyUntilAnswered(play, step) : buyOnce(play, step);
 }
 
-/** The second attempt waits, because a shop may learn late that a checkout has ended. */
+/** `isLater`: the second try, after a pause in which a slow shop may have learned that the checkout has ended. */
 async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<boolean> {
   const { of, times = 1, expects, isEarly = false, hasOtherMethod } = step;
   const { bench, history } = play;
   const purchase = purchaseOf(play, of);
   const isRefused = expects === "refusal";
   const isRepeat = purchase.createCount > 0;
-  // A create to which no order_id can be given is always another purchase.
+  // If the create takes no order_id, a repetition would be another purchase.
   if (isRepeat && bench.search === undefined && bench.shop.setsIds !== true) return true;
   const checkoutCount = purchase.checkouts.length;
   const sentCreates = isRepeat ? await createsOf(bench, expectedOrderId(bench, purchase)) : [];
@@ -220,7 +220,7 @@ export async function createsOf(
 type ElsewhereStep = Extract<Step, { act: "create_elsewhere" }>;
 
 export function createElsewhere(play: Play, step: ElsewhereStep): Promise<boolean> {
-  // Runs alone, because the checkouts of a shop that chooses its order_ids are found by comparing lists.
+  // Not during a create whose checkouts are found by comparing lists.
   return play.bench.runExclusive(() => createWithShopKey(play, step));
 }
 

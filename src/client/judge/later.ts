@@ -39,8 +39,8 @@ export function createLateWait(announce: (possibleLoss: JudgedHistory) => void) 
 }
 
 /**
- * Each payment that was not shown gets its time, and nothing is judged before `notBefore` (monotonic clock),
- * because a shop may book late, or a second time.
+ * Reads all orders again, because a shop may book late, or a second time. Waits until `notBefore` (monotonic clock), and
+ * until each payment that is not shown counts as lost.
  */
 export async function judgeAgain(
   bench: Bench,

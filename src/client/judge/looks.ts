@@ -48,7 +48,7 @@ export function awaitNewOrder(bench: Bench, purchase: Purchase): Promise<ViewRea
   return awaitReading(bench, purchase, { isEnough, waitMs: NEW_ORDER_TIMEOUT_MS });
 }
 
-/** After this time the payment is late; `judgeAgain` distinguishes late from lost. */
+/** After this time, a payment that is not shown is late or lost. */
 export function bookingTimeoutMs({ shop, recording, search }: Bench): number {
   if (search !== undefined) return SEARCH_TIMEOUT_MS;
   return Math.min(MAX_SETTLE_MS, Math.max(maxDelayMs(shop.settleMs), 5 * recording.bookingMs));

@@ -23,7 +23,7 @@ export type PlainPurchase = Awaited<ReturnType<typeof runPlainPurchase>>;
 
 const DELIVERY_TIMEOUT_MS = 10_000;
 const REREAD_PAUSE_MS = 150;
-/** A payment that is not shown after this time, in milliseconds, is slow: its event has been delivered twice by then. */
+/** After this time, the service has delivered the payment event twice. */
 const SLOW_MS = 8000;
 const BUSY_STATUSES = new Set([429, 503]);
 const BUSY_PAUSE_MS = 1100;
@@ -32,7 +32,7 @@ const PLAIN_HISTORY = {
   causes: { booked_when_paid: "loses_plain", takes_events: "refuses_plain" },
 } as const;
 
-/** A payment that takes longer than this to be shown, in milliseconds, is not late because of earlier work of the shop. */
+/** Work that a shop still had to do before the run delays a payment by less than this time. */
 const MAX_EARLIER_WORK_MS = 15_000;
 
 /** The measured times set all later waits. The service delivers all events; the bench has no lease yet. */

@@ -30,7 +30,7 @@ import { isByRestart, isExplained, isShrinkable, shrink } from "./shrink.ts";
 /** Histories mostly wait. */
 const MAX_PARALLEL = 10;
 const FIRST_PARALLEL = 4;
-/** A broken rule may be chance; one of these runs must break a rule too. */
+/** If a rule may be broken by chance, one of these further runs must break a rule too. */
 const MAX_CONFIRMING_RUNS = 2;
 
 export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonly JudgedHistory[]> {
@@ -59,7 +59,7 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
   return histories;
 }
 
-/** Undefined if the history was not played to its end. */
+/** Undefined if the history was not played, or not to its end. */
 type Run = (turn: Turn, benchChanges?: Partial<Bench>) => Promise<PlayResult | undefined>;
 
 /** `failure` aborts at the first error, such as the end of the lease. */

@@ -41,12 +41,11 @@ export function isShrinkable({ name }: Turn, { verdict }: PlayResult): boolean {
   return verdict.state === "broken" && (placesIn(name) ?? []).length > 1;
 }
 
-/** `play` returns undefined if it may not play. */
 export async function shrink(
   [turn, playedTurn]: readonly [Turn, PlayResult],
   tools: {
     readonly play: (turn: Turn) => Promise<PlayResult | undefined>;
-    /** These histories held, because a broken one explains the combination. */
+    /** Histories that held: a broken one would have explained the combination. */
     readonly knownNames: ReadonlySet<string>;
   },
 ): Promise<readonly [Turn, PlayResult]> {

@@ -68,14 +68,14 @@ export function subschedulesOf({ faults, payer }: Schedule): readonly Schedule[]
   return parts;
 }
 
-/** `lose_answer at POST /v1/orders 1, payer: failed`. */
+/** For example `lose_answer at POST /v1/orders 1, payer: failed`. */
 export function scheduleLine({ faults, payer }: Schedule): string {
   const parts = faults.map((fault) => faultLine(fault));
   if (payer !== NO_FAULTS.payer) parts.push(`payer: ${payer}`);
   return parts.length === 0 ? "no fault" : parts.join(", ");
 }
 
-/** `POST /v1/orders 1`, `order.succeeded 2`; `any 1` for a fault without a match. */
+/** For example `POST /v1/orders 1` or `order.succeeded 2`; `any 1` for a fault without a match. */
 export function placeOfFault({ match = {} }: Pick<ScheduledFault, "match">): string {
   const { method, path, eventType, nth = 1 } = match;
   const names = [method, path, eventType].filter((part) => part !== undefined);

@@ -100,7 +100,7 @@ function extensionsOf({ schedule, places }: KnownRun, kills: KillsByPlace): read
 
 const OTHER_OUTCOMES = PAYER_OUTCOMES.filter((outcome) => outcome !== NO_FAULTS.payer);
 
-/** The weight of a place that only the faults of the extended run created: failures are least expected there. */
+/** Weight of a place that exists only because of a fault, such as a retry: failures are least expected there. */
 const NEW_PLACE_WEIGHT = 4;
 
 /**

@@ -109,7 +109,7 @@ export type Step =
   | { readonly act: "wait"; readonly milliseconds: number }
   | { readonly act: "await"; readonly of: OrderName; readonly kind: "create" | "question" }
   | { readonly act: "wait_for_others"; readonly minMs: number }
-  /** `share`: of the time that the last event took. */
+  /** It begins `afterMs` after `during`'s event is sent, or after a share of the time that the last event took. */
   | {
       readonly act: "restart";
       readonly mode?: "stop";
@@ -142,11 +142,11 @@ export type History = {
   /** Whether one customer buys all orders in one browser. Default: each order has its own customer. */
   readonly isOneBrowser?: true;
   /**
-   * `alone`: no other history runs meanwhile. `creates`: only histories of this kind do, because any new checkout may be
-   * this order's; none does if order_ids cannot be foreseen, because then faults apply to all orders.
+   * `alone`: no other history runs at the same time. `creates`: only others of this pace do, because the history takes
+   * each unknown new checkout as its own; none does if order_ids are unknown before the create.
    */
   readonly pace?: "alone" | "creates";
-  /** Default: a kill. */
+  /** `stop`: where the faults say kill, the shop is asked to stop. */
   readonly killMode?: "stop";
   readonly isLong?: true;
   readonly causes?: Readonly<Partial<Record<JudgedInvariant, Cause>>>;

@@ -107,7 +107,6 @@ export function forgeriesToRepeat(results: readonly CaseResult[]): readonly Case
     .slice(0, MAX_REPEATED_CASES);
 }
 
-/** A receiver that accepts forgeries would accept any mistake. */
 export function isWorthProbing(results: readonly CaseResult[]): boolean {
   const kindOfCase = kindLookup(results);
   const goodKind = kindOfCase("good_event");

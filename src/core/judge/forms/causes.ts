@@ -126,7 +126,7 @@ function recognisesBeforeAge(name: CaseName, { areAll }: AnswerPattern): boolean
   return orderCases.includes(name) && areAll("refused", STALE_CASES) && areAll("taken", orderCases);
 }
 
-/** The receiver answers a known event with another id like a new event. */
+/** The receiver answers a known event, sent with another id in its header, as if it were new. */
 function trustsHeaderId({ kindOfCase, areAlike }: AnswerPattern): boolean {
   return (
     kindOfCase("other_event_id") === "taken" &&

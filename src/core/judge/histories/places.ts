@@ -44,7 +44,7 @@ type Place = Pick<History, "title" | "needs" | "causes" | "isLong"> & {
   readonly after?: readonly Step[];
 };
 
-/** If several places of a history explain a broken rule, the last kind's cause counts. */
+/** If several places have a cause for a broken rule, the place of the last kind in this list names it. */
 const PLACE_KINDS = ["api", "events", "attempt", "moment", "later"] as const;
 
 const TELL_FIRST = tellFrom("first");

@@ -104,7 +104,7 @@ export function apiAnswers(fault: ApiFault, order: OrderName | "all" = "a"): Ste
   return { act: "faults", of: order, faults: [{ ...fault, match, times: MAX_TIMES }] };
 }
 
-/** These answers prove nothing about the order. */
+/** The order may be paid or not, whatever the shop reads into these answers. */
 export const API_REFUSALS = [
   { action: "status", status: 401 },
   { action: "status", status: 403 },
