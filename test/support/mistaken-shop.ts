@@ -788,6 +788,31 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
+  restart_while_repeated: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private starts = 0;
+      private handled = new Map<string, () => void>();
+      override booted(): void {
+        this.starts += 1;
+        for (const end of this.handled.values()) end();
+        this.handled.clear();
+      }
+      // The repetition of an event that is still handled is answered with 2xx; only memory knows of it.
+      override async take(event: ShopEvent): Promise<number> {
+        const { event_id: eventId, data } = event;
+        const { starts } = this;
+        if (this.handled.has(eventId)) return 200;
+        if (data.status === "succeeded" && !this.seen.has(eventId))
+          await new Promise<void>((resolve) => {
+            this.handled.set(eventId, resolve);
+            this.site.harness.clock.after(700, resolve);
+          });
+        this.handled.delete(eventId);
+        return this.starts === starts ? super.take(event) : 503;
+      }
+    },
+  ],
   paid_while_pending: [
     "booked_when_paid",
     class extends CarefulShop {

@@ -49,6 +49,7 @@ export function eventVariant(
   const id = world.uuid();
   switch (variant) {
     case undefined:
+    case "unanswered":
       return UNCHANGED_EVENT;
     case "forged":
       return { ...DRILL_CASES.payment_bad_signature, text: "a payment with a wrong signature" };

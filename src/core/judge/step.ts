@@ -82,7 +82,8 @@ export type Step =
   /**
    * Events without a 2xx answer are delivered again later. `from`: the order's first checkout, or all checkouts of
    * other systems. `sameIdPart`: the part of order a's last event_id that the event_id repeats. `alteration`:
-   * `new_type`: an event of a later version that repeats the status; `late`: like the service's last attempt;
+   * `new_type`: an event of a later version that repeats the status; `late`: like the service's last attempt; `unanswered`: the service no longer waits for the
+   * answer;
    * `like_currency`: in a currency with the same symbol; `OtherTerms`: a payment of another checkout of the order_id,
    * which the API does not know.
    */
@@ -97,6 +98,7 @@ export type Step =
         | "unknown_type"
         | "new_type"
         | "in_parts"
+        | "unanswered"
         | "late"
         | "like_currency"
         | OtherTerms;

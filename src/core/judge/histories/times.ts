@@ -17,8 +17,10 @@ import {
   onEach,
   PAY,
   PAYMENT,
+  startNow,
   TELL,
   TELL_PAID,
+  tellAs,
   VISIT,
   wait,
   waitForOthers,
@@ -32,6 +34,7 @@ const KILL_AT_ANSWERS = atOnce(
   { tell: "c" },
   { steps: [{ act: "restart" }], share: 1, during: "event" },
 );
+const SLOW_MS = 1000;
 const RESTART_LOSS_CAUSES = causedBy("lost_at_restart", "booked_when_paid", "booked_once", "final_stays");
 
 const LONG_DEFAULTS = { part: "duplicates" } as const;
@@ -80,7 +83,7 @@ const MOMENTS = {
   in_outage: {
     title: ["while the API answers 503, after the payment event", "收到支付事件后 API 返回 503 期间"],
     needs: ["create"],
-    // The first order's event, which shows that the shop has started, must not make it ask about the paid order.
+    // The event that shows that the shop has started is order a's, so it does not make the shop ask about order b.
     steps: [
       [...on("b", NEW_ORDER, PAY), apiAnswers({ action: "status", status: 503 }, "b"), ...on("b", TELL_PAID)],
       { act: "restart" },
@@ -137,6 +140,27 @@ export const TIME_HISTORIES = {
         [NEW_ORDER, API.slow, VISIT, PAY].flat(),
         atOnce({ visit: "a" }, { steps: [{ act: "restart" }], share: 0.5, during: "visit" }),
         [API.up, TELL, LOOK],
+      ],
+      causes: RESTART_LOSS_CAUSES,
+    },
+    restart_while_repeated: {
+      title: [
+        "a kill after the payment event came again while it was handled",
+        "支付事件处理期间再次推送后强制重启",
+      ],
+      needs: ["create"],
+      steps: [
+        NEW_ORDER,
+        on("b", NEW_ORDER, PAY),
+        apiAnswers({ action: "latency", latencyMs: SLOW_MS }, "b"),
+        atOnce(startNow(...on("b", tellAs("unanswered", "succeeded"))), {
+          steps: [...on("b", TELL_PAID), { act: "restart" }],
+          share: 0.3,
+          during: "event",
+          delayMs: SLOW_MS,
+        }),
+        API.up,
+        on("b", EVENTS_AGAIN),
       ],
       causes: RESTART_LOSS_CAUSES,
     },
