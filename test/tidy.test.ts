@@ -218,7 +218,7 @@ const programFiles = [
   ...["build.ts", "vitest.config.ts"].map((name) => join(ROOT, name)),
 ].map((path) => sourceFile(path, ROOT));
 
-test("the rules of this file have files to check, and find planted faults", () => {
+test("the rules of tidy.test.ts have files to check, and find planted violations", () => {
   expect(sources.length).toBeGreaterThan(40);
   expect(imports(source("sandbox/checkout/create.ts"))).toContain("../../core/checkout/checkout.ts");
   expect(offences(fake("export function pay(value: any) { return Date.now() + value!; }")).length).toBe(3);
@@ -252,7 +252,7 @@ test("only src/world and exempt files reach outside the program, and no file has
   expect(found).toEqual([]);
 });
 
-test("one function reads files and checks them first, except for the databases of src/store", () => {
+test("only one function of src reads files, and it checks each file first, except for the databases of src/store", () => {
   const READS = /\b(?:readFileSync|readFile|createReadStream|openAsBlob)\(/;
   const rest = sources.filter(({ name }) => !name.startsWith("store/"));
   expect(rest.filter(({ text }) => READS.test(text)).map(({ name }) => name)).toEqual([]);
@@ -290,7 +290,7 @@ test("code that a test suite loads does not use instanceof to recognise bytes, a
   expect(timed.filter(({ text }) => /\b(?:Date|performance)\.now\b/.test(text))).toEqual([]);
 });
 
-test("a table that is looked up by any text is a Map, because an object has inherited names", () => {
+test("a table whose keys can be any text is a Map, because an object has inherited names", () => {
   const lookups = sources.flatMap(({ name: file, text }) =>
     Array.from(text.matchAll(/const (\w+): Readonly<Record<string, /g), ([, name = ""]) => name)
       .filter((name) => text.includes(`${name}[`))
@@ -333,7 +333,7 @@ test("no regular expression parses a message of the program", () => {
   expect(reads([told, fake("const isUuid = /^store [0-9a-f-]+$/; const own = /is gone/;")])).toEqual([]);
 });
 
-test("no pattern and no search in a text has two adjacent words of a message of the program", () => {
+test("no pattern or text search contains two adjacent words of a message of the program", () => {
   const reads = (all: readonly SourceFile[]): readonly string[] => {
     const texts = all.flatMap(sentencesIn);
     const own = new Set(texts.flatMap(wordPairs));
@@ -568,7 +568,7 @@ test("a test that inserts a row lists its columns", () => {
   expect(own).toEqual([]);
 });
 
-test("the campaign's list has exactly the tests with campaign sizes, and every file in the lists of slow and mutation tests exists", () => {
+test("the campaign's list has exactly the tests with campaign sizes, and every listed slow or mutation test exists", () => {
   const sized = testFiles
     .filter(({ name }) => name.endsWith(".test.ts"))
     .filter(({ text }) => /\b(size|part)\(|\bFULL\b/.test(text) && text.includes("/support/campaign.ts"))
@@ -640,7 +640,7 @@ function decisionsOf(node: Node): readonly number[] {
   return values.flatMap((one) => (one?.type === "NumericLiteral" ? one.value : []));
 }
 
-test("prose in Markdown is wrapped, so that a diff can be read", () => {
+test("prose in Markdown is wrapped at 120 columns", () => {
   const long = documents().flatMap((path) =>
     proseLines(readFileSync(path, "utf8"))
       .filter(({ text }) => text.length > MAX_PROSE_COLUMNS)

@@ -62,7 +62,7 @@ test("the test tables COMMANDS and OTHER_COMMANDS have every command of the prog
 });
 
 test.for(["", "svc_test_0000000000000000000000000000000ab"])(
-  "without a sandbox, no command sends anything to the former port, and each prints the next command: API key %j",
+  "while the folder's sandbox is stopped, no command sends a request to its former port, and each suggests sandbox start (API key %j)",
   async (key) => {
     const { harness, heard } = await abandonedFolder();
     const env: Record<string, string> = key === "" ? {} : { CHECKOUT_API_KEY: key };
@@ -109,7 +109,7 @@ const TYPED: readonly (readonly [line: string, code: number])[] = [
 ];
 
 test.for(["starting", "restarting"])(
-  "a command that is typed while the sandbox is %s succeeds, with --retries if run.json is missing",
+  "a command waits for a sandbox that is %s and then runs; --retries is set if run.json is missing",
   async (state) => {
     for (const [line, code] of TYPED) {
       const harness = createHarness();
@@ -139,14 +139,14 @@ test("every command that needs a sandbox fails immediately if the folder's sandb
   }
 });
 
-test("--retries 0 fails without waiting", async () => {
+test("with --retries 0, orders create does not wait for a stopped sandbox", async () => {
   const { harness } = await abandonedFolder();
   const before = harness.clock.now();
   const result = await harness.run([...argsOf(`orders create ${ORDER}`), "--retries", "0"]);
   expect([result.code, harness.clock.now() - before]).toEqual([7, 0]);
 });
 
-test("CHECKOUT_RETRIES applies to every command that needs a service, and CHECKOUT_TIMEOUT to requests other than clock moves", async () => {
+test("every command that needs a service reads CHECKOUT_RETRIES, and every request except a clock move has the timeout CHECKOUT_TIMEOUT", async () => {
   const { harness } = await abandonedFolder();
   const type = (line: string, env: Record<string, string>) => harness.run(argsOf(line), { env });
   for (const line of COMMANDS.filter((each) => each !== "env" && !each.startsWith("sandbox logs"))) {
@@ -177,7 +177,7 @@ test("CHECKOUT_RETRIES applies to every command that needs a service, and CHECKO
   expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("CHECKOUT_TIMEOUT")]);
 });
 
-test("the next attempt goes only to the new port of a sandbox that moved", async () => {
+test("after a lost connection, the next attempt goes only to the new port of the restarted sandbox", async () => {
   const harness = createHarness();
   const first = await harness.start(["--port", "0"]);
   const { heard, service } = eavesdropper();
@@ -229,7 +229,7 @@ test("the hint after a lost answer repeats the address of the service", async ()
   ]);
 });
 
-test("the folder's key goes only to the folder's running sandbox, in every spelling of its address", async () => {
+test("the folder's API key is sent only to the folder's running sandbox, for every spelling of its address", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const { heard, service } = eavesdropper();
@@ -252,7 +252,7 @@ test("the folder's key goes only to the folder's running sandbox, in every spell
   expect([heard, sent.length]).toEqual([[], count]);
 });
 
-test("CHECKOUT_STORE_ID selects the store at every spelling of the sandbox's address", async () => {
+test("CHECKOUT_STORE_ID selects the store for every spelling of the sandbox's address", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const { control_token: token } = json(harness.readState("run.json"));
@@ -310,7 +310,7 @@ test("commands that act on the folder's sandbox never send the key of another se
   expect(new Set(sent.map(({ key }) => key))).toEqual(new Set([ready.api_key, token]));
 });
 
-test("a managed key is the same for every port and spelling of the address, and while the sandbox is stopped", async () => {
+test("an order's managed idempotency key is the same for every port and spelling of the sandbox's address, and while the sandbox is stopped", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const { ready } = sandbox;

@@ -58,15 +58,15 @@ const failingAtRandom = (share: number): Refusal => {
 };
 
 const SERVICES: Readonly<Record<string, Parameters<typeof openRefusing>[0]>> = {
-  "1 request a second": { before: limitedTo(1) },
-  "5 requests a second": { before: limitedTo(5) },
-  "50 requests a second": { before: limitedTo(50) },
-  "503 before the service handles one in 50 requests, at random": { before: failingAtRandom(0.02) },
-  "503 after the service has handled one in 50 requests, at random": { after: failingAtRandom(0.02) },
+  "a limit of 1 request a second": { before: limitedTo(1) },
+  "a limit of 5 requests a second": { before: limitedTo(5) },
+  "a limit of 50 requests a second": { before: limitedTo(50) },
+  "a random 503 before 2 % of the requests are handled": { before: failingAtRandom(0.02) },
+  "a random 503 after 2 % of the requests were handled": { after: failingAtRandom(0.02) },
 };
 
 test.each(Object.entries(SERVICES))(
-  "calibrate --check finds no difference and can compare every observation, with %s",
+  "calibrate --check compares every observation and finds no difference at a service with %s",
   async (_name, service) => {
     const harness = await openRefusing(service);
     expect((await harness.run(CALIBRATE)).code).toBe(0);

@@ -96,7 +96,7 @@ test("a calibration with a payer confirms the seven assumptions about payments i
   );
 });
 
-test("two calibrations with a payer leave the same record, without ids, addresses, times or secrets", async () => {
+test("two calibrations with a payer record the same evidence, without ids, addresses, times or secrets", async () => {
   const texts: string[] = [];
   for (let runs = 0; runs < 2; runs += 1) {
     const { harness, sandbox } = await openPaid();
@@ -206,7 +206,7 @@ const DIFFERENT_SERVICES: Readonly<
 };
 
 test.each(Object.entries(DIFFERENT_SERVICES))(
-  "a calibration with a payer has exactly the expected verdicts for a service with %s",
+  "a calibration with a payer records exactly the expected verdicts: %s",
   async (_name, otherwise) => {
     const { drift, start = [], person = payAndReturn, verdicts } = otherwise;
     const paid = await openPaid({ start, ...(drift === undefined ? {} : { drift }) });
@@ -232,7 +232,7 @@ test.each(byPayment)("a check with a payer finds the drift: %s", async (_name, {
   expect(assumptions.find(({ decision }) => decision === differences[0])?.verdict).toBe("contradicted");
 });
 
-test("a calibration observes no assumption about signatures without the signing secret, and none about webhooks without an endpoint", async () => {
+test("without the signing secret a calibration observes no assumption about signatures, and without an endpoint no assumption about webhooks", async () => {
   const paid = await openPaid();
   await calibrate(paid, payAndReturn, ["calibrate", ...AT_SANDBOX, "--yes", "--with-payer"]);
   expect(verdictsOf(paid.harness)).toEqual({ ...all("confirmed"), 12: "not_observed", 16: "not_observed" });
@@ -272,7 +272,7 @@ test("the calibration receiver refuses foreign hosts and browser posts, and igno
   expect(verdictsOf(paid.harness)).toMatchObject({ 19: "not_observed", 88: "not_observed" });
 });
 
-test("calibrate sends nothing if consent is refused, if --secret-file is given without --with-payer, or if the payer's port is taken", async () => {
+test("calibrate sends nothing if consent is refused, if --secret-file is given without --with-payer, or if the port of the webhook receiver is taken", async () => {
   const { harness, sent } = await openPaid();
   const no = await harness.run(["calibrate", ...AT_SANDBOX, "--with-payer"], {
     typed: [["(y/N)", "n"]],

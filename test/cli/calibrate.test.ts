@@ -54,7 +54,7 @@ function decisionsOf(harness: Harness, verdict: CalibratedAssumption["verdict"])
   return assumptions.filter((one) => one.verdict === verdict).map(({ decision }) => decision);
 }
 
-test("a calibration of the sandbox confirms every assumption that a test key can observe, with one order and one session", async () => {
+test("a calibration of the sandbox confirms every assumption that a test key can observe, and creates one order and one session", async () => {
   const { harness, sent } = await openService();
   const result = await harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--json"]);
   expect([result.code, result.stderr]).toEqual([0, ""]);
@@ -70,7 +70,7 @@ test("a calibration of the sandbox confirms every assumption that a test key can
   }
 });
 
-test("two calibrations of one service leave the same record, without ids, addresses or secrets", async () => {
+test("repeated calibrations of one service record the same evidence, without ids, addresses or secrets", async () => {
   const { harness } = await openService();
   const records = new Set<string>();
   for (let runs = 0; runs < size(3, 20); runs += 1) {
@@ -127,7 +127,7 @@ const DRIFTS: Readonly<Record<string, readonly [drift: Drift, decisions: readonl
   "missing fields before unknown ones": [replacing("unknown_parameter", "missing_parameter"), [3]],
 };
 
-test("a service that differs in one point contradicts the expected decisions, and --check reports them after the service was corrected", async () => {
+test("a calibration records which decisions a different service contradicts, and --check reports these decisions after the service is corrected", async () => {
   for (const [name, [drift, decisions]] of Object.entries(DRIFTS)) {
     const { harness } = await openService(drift);
     expect([name, (await harness.run(["calibrate", ...AT_SANDBOX, "--yes"])).code]).toEqual([name, 0]);
@@ -153,7 +153,7 @@ const asDrift =
   };
 
 test.each(Object.entries(DRIFTING))(
-  "calibrate has the expected result after a drift: %s",
+  "calibrate and calibrate --check have the expected results after the service has drifted: %s",
   async (_name, drifting) => {
     const { found } = drifting;
     let drift: Drift = (answer) => answer;
@@ -177,13 +177,13 @@ test.each(Object.entries(DRIFTING))(
   },
 );
 
-test("the table of drifts has nine that answers show, one that only a payment shows, and two that only workflows show", () => {
+test("nine planted drifts are visible in answers, one only in a payment, and two only in workflows", () => {
   const found = Object.values(DRIFTING).map(({ found: { by } }) => by);
   const count = (way: (typeof found)[number]): number => found.filter((by) => by === way).length;
   expect([count("answers"), count("payment"), count("workflows alone")]).toEqual([9, 1, 2]);
 });
 
-test("a key without the sessions scope leaves assumptions about sessions unobserved, and no request names a missing session", async () => {
+test("calibrate with a key without the sessions scope observes no assumption about sessions, and never requests an undefined session id", async () => {
   const { harness, sent } = await openService((answer, { method, url }) =>
     method === "POST" && url.endsWith("/checkout-sessions")
       ? withBody({ ...answer, status: 403 }, (text) =>
@@ -214,7 +214,7 @@ test("a calibration stops after one request at a live service, and at an address
   }
 });
 
-test("assumptions, the checklist and the portal show the verdicts of the project's record, with its age", async () => {
+test("assumptions, the checklist and the portal show the verdicts and the age of the project's calibration record", async () => {
   const { harness, sandbox } = await openService(replacing("order_conflict", "conflict"));
   const portal = await signedIn(harness, sandbox);
   const shown = async (args: readonly string[]): Promise<string> => (await harness.run(args)).stdout;
@@ -283,7 +283,7 @@ test("a calibration sends nothing if it is unsafe or unconfirmed, or if --check 
   expect(sent).toEqual([]);
 });
 
-test("a key that the service sends back in any form leaves no trace in the record", async () => {
+test("the calibration record never contains the API key, even if the service's answers repeat the key", async () => {
   const { harness, sandbox } = await openService((answer, { headers }) => {
     const [, key = ""] = String(headers["Authorization"]).split(" ");
     const echo = { [key]: key, nested: [`before ${key} after`], [`${"x".repeat(290)}${key}`]: true };
@@ -328,8 +328,8 @@ test("a calibration changes no file but its record", async () => {
 });
 
 test.each([
-  ["without livemode true is calibrated like any other", "{}", undefined],
-  ["with livemode true deep inside stops the calibration", '{"livemode":true}', "live_service"],
+  ["without livemode true does not stop the calibration", "{}", undefined],
+  ["with livemode true at its deepest level stops the calibration", '{"livemode":true}', "live_service"],
 ])("a deeply nested answer %s", async (_what, innermost, code) => {
   const levels = 100_000;
   const deep = `"more":${"[".repeat(levels)}${innermost}${"]".repeat(levels)},`;
@@ -360,7 +360,7 @@ test("a calibration sends nothing if its dialect cannot be written", async () =>
   expect([(await harness.run(args)).code, sent]).toEqual([1, []]);
 });
 
-test("a 403 to every retrieve is no observation, and the codes that no answer showed are listed", async () => {
+test("calibrate observes nothing from a 403 to every retrieve, and lists the names that no answer has shown", async () => {
   const { harness } = await openService((answer, { method }) =>
     method === "GET"
       ? withBody({ ...answer, status: 403 }, () => '{"error":{"code":"scope_missing"}}')

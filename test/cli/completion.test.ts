@@ -44,7 +44,7 @@ test("Tab offers commands, options and choices by their first letters", async ()
   expect((await complete(harness, ["orders"], ["--next"])).values).toEqual(["create", "get", "list"]);
 });
 
-test("Tab handles options before the command, unknown words and words of another program", async () => {
+test("Tab skips options before the command, and offers nothing after an unknown word or for another program", async () => {
   const harness = createHarness();
   expect(await valuesOf(harness, "--json", "--dir", "orders", "sandbox", "st")).toEqual([
     "start",
@@ -114,7 +114,7 @@ test("Tab offers no value with a control character, and no argument that looks l
   ]);
 });
 
-test("completion suggests values for four options, and for every argument except the listed ones", async () => {
+test("Tab offers values for four options, and for every argument except the arguments in the snapshot", async () => {
   const registry = { world: { ...REAL, argv: [] }, version: "0.0.0", exit: () => undefined };
   const without: string[] = [];
   const options = new Set<string>();
@@ -154,7 +154,7 @@ test("completion suggests values for four options, and for every argument except
   `);
 });
 
-test("completion prints each script, installs it where the shell looks, and removes only its own scripts", async () => {
+test("completion prints the script of each shell, installs it in the shell's completion folder, and removes only its own scripts", async () => {
   const harness = createHarness();
   const env = { HOME: harness.cwd, SHELL: "/usr/bin/fish" };
   for (const [shell, script] of Object.entries(COMPLETION_SCRIPTS)) {

@@ -151,7 +151,7 @@ const FAULTS = [
 const seeds = Array.from({ length: size(1, 10) }, (_, at) => SEED + at);
 
 test.each(seeds)(
-  "a calibration writes the dialect of seed %i, and another sandbox with that dialect gives the same answers",
+  "a calibration finds the random dialect of seed %i, and a sandbox with the found dialect gives the same answers",
   async (seed) => {
     const dialect = drawDialect(seed);
     expect(parseDialect(JSON.stringify(dialect))).toMatchObject({ ok: true });

@@ -112,7 +112,7 @@ const REFUSALS = [
   },
 ] as const;
 
-test.each(REFUSALS)("explain states the check, the rule and the value of a refusal: $name", async (row) => {
+test.each(REFUSALS)("explain states the failed check, the rule and the received value of a refused request: $name", async (row) => {
   const { harness, post, explain } = await open();
   const body = "body" in row ? row.body : TERMS;
   const { requestId } = await post(body, "headers" in row ? row.headers : {});
@@ -286,7 +286,7 @@ test("an explained conflict lists the fields that differ from the first request"
   ]);
 });
 
-test("explain lists a request with the checkout that was then the order's latest, and a request before all checkouts with the first one", async () => {
+test("explain lists each request with the order's latest checkout at that time, and requests before the first checkout with the first checkout", async () => {
   const { harness, post, explain } = await open();
   const later = async (body: object, key: string) => {
     await harness.clock.sleep(1000);
@@ -357,7 +357,7 @@ test("explain of a request_id shows the first create, and each replay of its ans
   expect(stdout).toMatch(inOrder(" 2, ", ` ${new Date(harness.clock.now()).toISOString()}\n`));
 });
 
-test("a description is compared as it was sent, even if the price has another description", async () => {
+test("explain compares a description as it was sent, even if the price has another description", async () => {
   const { harness, post, explain } = await open();
   const [key, priced] = [
     { "Idempotency-Key": "priced-key" },
@@ -430,7 +430,7 @@ test("the story of an order has its requests, events and payments, and the answe
   }
 });
 
-test("a story has at most 12 entries for five endpoints that fail for 80 minutes, and one entry for the deliveries of an event that all endpoints accept", async () => {
+test("a story has at most 12 entries after five endpoints failed for 80 minutes, and one entry for an event that all endpoints accept", async () => {
   const { harness, post, explain } = await open();
   let status = 204;
   for (let port = 3000; port < 3005; port += 1) {
@@ -468,7 +468,7 @@ test("a story has at most 12 entries for five endpoints that fail for 80 minutes
   }
 });
 
-test("a story labels the delivery of a replay, and the duplicate that a fault added", async () => {
+test("the story of an order labels the delivery of a replay, and the duplicate that a fault added", async () => {
   const harness = createHarness();
   const { post, explain } = await open(harness);
   harness.occupy(
@@ -493,7 +493,7 @@ test("a story labels the delivery of a replay, and the duplicate that a fault ad
   ]);
 });
 
-test("the story has the payer's page view and return, and says that a return proves nothing", async () => {
+test("the story of an order has the payer's page view and return, and says that a return proves no payment", async () => {
   const { harness, sandbox, post, explain } = await open();
   const { id } = await post(TERMS);
   const html = String((await sandbox.request({ path: `/pay/${id}`, headers: { Authorization: "" } })).body);
@@ -527,7 +527,7 @@ test("the story has the payer's page view and return, and says that a return pro
   expect((await told()).filter((text) => text === opened)).toHaveLength(20);
 });
 
-test("an explained event or delivery says why it did not arrive, and names the next command", async () => {
+test("explain of an event or delivery says why the event did not arrive, and suggests the next command", async () => {
   const { harness, post, explain } = await open();
   const added = await harness.run(["endpoints", "add", "http://localhost:3000/hooks", "--json"]);
   const { id: endpointId } = JSON.parse(added.stdout) as { id: string };
@@ -595,7 +595,7 @@ test("an explained event or delivery says why it did not arrive, and names the n
   expect((await explain(delivery?.id ?? "")).next).toContain(`checkout endpoints secret ${endpointId}`);
 });
 
-test("a Chinese delivery line shows the fault, the event for which the delivery waits, and the time of arrival", () => {
+test("the Chinese line of a delivery shows the fault, the event for which the delivery waits, and the time of arrival", () => {
   const attempt: StoryDelivery["attempts"][number] = {
     number: 1,
     startedAt: 2000,
@@ -631,7 +631,7 @@ test("a Chinese delivery line shows the fault, the event for which the delivery 
   }
 });
 
-test("the explanation of an order without an accepted create counts the refusals", async () => {
+test("explain of an order without an accepted create counts the refused creates", async () => {
   const { post, explain } = await open();
   for (const count of [1, 2]) {
     await post({ ...TERMS, amount_minor: 0 });
@@ -669,7 +669,7 @@ test("a refused command prints the command that explains the refusal", async () 
   expect([explained.code, explained.stdout]).toEqual([0, expect.stringContaining(english(CHECKS.store))]);
 });
 
-test("with the variables that exec sets, a refusal prints an explain command that works with them", async () => {
+test("a refused command in exec suggests an explain command that works with the variables of exec", async () => {
   const { ready, harness } = await open();
   const env = {
     CHECKOUT_BASE_URL: ready.base_url,
@@ -688,7 +688,7 @@ test("with the variables that exec sets, a refusal prints an explain command tha
   expect([other.code, other.stderr]).toEqual([4, expect.not.stringContaining("checkout explain")]);
 });
 
-test("commands suggested after a command with --store name that store", async () => {
+test("after a command with --store, the suggested commands have the same --store", async () => {
   const { harness } = await open();
   await harness.run(["stores", "create", "--name", "Tea Shop"]);
   const inTea = ["--store", "Tea Shop"];
@@ -751,7 +751,7 @@ const NO_RESULT = {
   fault: null,
 } as const;
 
-test("an explanation has no secret, wherever the secret was sent", async () => {
+test("explain prints no secret, whichever header or field of the request contained the secret", async () => {
   const { harness, ready, post } = await open();
   const secrets = [ready.api_key ?? "", ready.signing_secret];
   for (const secret of secrets) {
@@ -804,7 +804,7 @@ async function open(harness: Harness = createHarness()) {
   return { harness, sandbox: { ...started, auth }, ready, post, explain };
 }
 
-test("a next command is printed once, and is never the explanation itself or a list that contains it", async () => {
+test("explain suggests each next command once, and never suggests the typed command or the list of deliveries", async () => {
   const { harness, post, explain } = await open();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
   const { requestId, id } = await post(TERMS);
@@ -841,7 +841,7 @@ test("a payment that succeeds after its order expired is shown as a late result"
   expect(entries.filter(({ what }) => what === "late_result")).toHaveLength(1);
 });
 
-test("a suggested or repeated command keeps the typed --dir and --store, if it takes them", async () => {
+test("a suggested command keeps the typed --dir and --store if the command accepts these options", async () => {
   const world = { env: {}, argv: ["orders", "list", "--status=failed", "--dir", "my shop", "--json"] };
   const rows = [
     ["checkout explain x", "checkout --dir 'my shop' explain x"],
@@ -859,7 +859,7 @@ test("a suggested or repeated command keeps the typed --dir and --store, if it t
   expect(next).toBe("checkout orders list --status=failed --dir 'my shop' --before order-9");
 });
 
-test("each command of a hint gets the typed store, except for commands in quotation marks", () => {
+test("the typed --store is added to each command in a hint, except to commands in quotation marks", () => {
   const typed = (hint: string): string => hintAsTyped(hint, { env: {}, argv: ["--store", "Tea"] });
   expect(typed('"a \\" b" was sent before: checkout orders get a; checkout explain 7 says why')).toBe(
     '"a \\" b" was sent before: checkout --store Tea orders get a; checkout --store Tea explain 7 says why',
@@ -871,7 +871,7 @@ test("each command of a hint gets the typed store, except for commands in quotat
     expect(typed(hint)).toBe(hint);
 });
 
-test("events list --since takes a span, a time or a date", async () => {
+test("events list --since takes a duration, a time or a date", async () => {
   const { harness } = await open();
   await harness.run(["orders", "create", "--order-id", "o-7", "--price-id", "price_coffee"]);
   await harness.run(["sandbox", "clock", "advance", "3h"]);

@@ -776,7 +776,7 @@ test("each command line that a new user may type without a sandbox has the expec
   expect(await wrongRows(WITHOUT_SANDBOX, async () => ({ run: createHarness().run, ids: {} }))).toEqual([]);
 });
 
-test("explore notes that an option after the command goes to the command", async () => {
+test("explore warns that an option after the shop's command is passed to that command", async () => {
   const { stderr } = await createHarness().run(["explore", "./no-command", "--depth", "two"]);
   expect(stderr).toMatch(/^.*--depth /);
 });
@@ -867,7 +867,7 @@ const QUESTIONS: readonly (readonly [line: string, typed: NonNullable<CommandOpt
   ["stores delete Tea", [["(y/N)", "y"]]],
 ];
 
-test("a prompt has no escape codes if they are turned off, and can be cancelled", async () => {
+test("with NO_COLOR or --no-color, answered and cancelled prompts have no escape codes", async () => {
   for (const [env, words] of [[{ NO_COLOR: "1" }, []] as const, [{}, ["--no-color"]] as const]) {
     const harness = createHarness();
     await harness.start();
@@ -890,7 +890,7 @@ test("each command line that a new user may type with a sandbox has the expected
   expect(await wrongRows(BESIDE_SANDBOX, openShop)).toEqual([]);
 });
 
-test("an unreachable service is reported with the source of its address, and a wrong key with its mistake", async () => {
+test("an error about an unreachable service names the source of its address, and an error about a wrong key names the mistake", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const apiKey = ready.api_key ?? "";
@@ -942,7 +942,7 @@ test("an unreachable service is reported with the source of its address, and a w
   }
 });
 
-test("if the variables name the folder's stopped sandbox, the hint is the start command", async () => {
+test("if the environment names the folder's stopped sandbox, each command suggests sandbox start", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--port", "4321"]);
   const printed = await harness.run(["env", "--format", "json"]);
@@ -959,7 +959,7 @@ test("if the variables name the folder's stopped sandbox, the hint is the start 
   await again.stop();
 });
 
-test("the refusal of a control or admin token names its variable", async () => {
+test("the refusal of a control or admin token names the token's variable", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const at = { CHECKOUT_BASE_URL: ready.base_url };
@@ -988,7 +988,7 @@ test("the refusal of a control or admin token names its variable", async () => {
   }
 });
 
-test("a create that returns another order than the journal has is reported", async () => {
+test("orders create warns if the service returns another order than the journal has", async () => {
   const harness = createHarness();
   await harness.start();
   const create = ["orders", "create", "--order-id", "a-1", "--price-id", "price_coffee", "--json"];
@@ -1004,7 +1004,7 @@ test("a create that returns another order than the journal has is reported", asy
 /** Matches the line of a sign-in link, which is never wrapped, although the link is longer than 80 columns. */
 const LINK_ALONE = /^ {2}\S+ +http:\/\/\S+$/;
 
-test("no line of the banner is over 80 columns, except for links", async () => {
+test("no line of the banner of sandbox start is over 80 columns, except for links", async () => {
   const harness = createHarness();
   const running = await harness.launch(["sandbox", "start"]);
   await running.stop();

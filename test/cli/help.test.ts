@@ -29,7 +29,7 @@ test("help --json prints the whole command map, valid against its schema", async
   }
 });
 
-test("the map has every command with its arguments, and each of its options once", async () => {
+test("the command map has every command with its arguments, and each option of the command once", async () => {
   const { commands, common_options: common } = await whole;
   const mapped = new Map(all(commands).map((one) => [one.words, one]));
   const paths = await commandPaths(REGISTRY);
@@ -48,7 +48,7 @@ test("the map has every command with its arguments, and each of its options once
     expect(common.filter((option) => option.name === name)).toHaveLength(1);
 });
 
-test("the description of an option other than --type names all its choices, and every command runs or is a group", async () => {
+test("the description of every option except --type names all choices, and every command runs or has subcommands", async () => {
   const options = all((await whole).commands).flatMap((one) => one.options);
   const withChoices = options.filter(({ choices }) => choices !== undefined);
   expect(withChoices.length).toBeGreaterThan(15);
@@ -58,7 +58,7 @@ test("the description of an option other than --type names all its choices, and 
     expect([words, runs || commands.length > 0]).toEqual([words, true]);
 });
 
-test("the map has the type, default, choices and variable of an option", async () => {
+test("the command map has the type, default, choices and variable of an option", async () => {
   const of = async (words: string, name: string) => {
     const map = await whole;
     const command = all(map.commands).find((one) => one.words === words);
@@ -83,7 +83,7 @@ test("the map has the type, default, choices and variable of an option", async (
   expect(await of("requests list", "--follow")).toMatchObject({ short: "-f", flags: "-f, --follow" });
 });
 
-test("the map of one command has only that command and its group, and the whole map has every variable that src reads", async () => {
+test("the map of one command has only that command and its group, and the whole command map has every variable that src reads", async () => {
   const harness = createHarness();
   const { stdout } = await harness.run("help orders create --json".split(" "));
   const part = JSON.parse(stdout) as CommandMap;
@@ -115,7 +115,7 @@ test("exec passes --help --json to its program", async () => {
   expect(stdout).not.toContain('"program":"checkout"');
 });
 
-test("each help topic prints its page or section, and a group of the same name keeps its own help", async () => {
+test("each help topic prints its page or section, and a command group with a topic's name keeps its own help", async () => {
   const harness = createHarness();
   const shown: string[] = [];
   for (const topic of Object.keys(TOPIC_SUMMARIES)) {

@@ -139,7 +139,7 @@ test("sandbox pay without an outcome pays the order", async () => {
   expect((await run("sandbox pay NAME --outcome declined", "order-2")).stdout).toContain("→ pending");
 });
 
-test("a command with an ambiguous order_id does nothing and lists the candidates; sandbox pay takes the payable candidate", async () => {
+test("a command with an ambiguous order_id does nothing and lists the candidates; sandbox pay pays the only payable candidate", async () => {
   const { harness, create, run } = await open();
   const first = await create("order-1");
   await run("sandbox pay NAME --outcome failed", first);
@@ -291,7 +291,7 @@ async function checkAccepted(
   }
 }
 
-test("only a whole id is sent to another service", async () => {
+test("commands send only complete ids to another service, never an order_id or a short id", async () => {
   const { harness, sandbox, create, run } = await open();
   const id = await create("order-1");
   const target = { base_url: "https://pay.example/v1" };
@@ -337,7 +337,7 @@ test("only a whole id is sent to another service", async () => {
   expect(asked).toEqual([]);
 });
 
-test("a sandbox named by the environment finds an order_id in the store of the key", async () => {
+test("if the environment names the sandbox, commands look for an order_id in the store of CHECKOUT_API_KEY", async () => {
   const { harness, sandbox, create, run } = await open();
   await create("order-1");
   const made = JSON.parse((await run("stores create --name Tea --json")).stdout) as Record<string, string>;

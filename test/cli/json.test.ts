@@ -290,7 +290,7 @@ async function runShop(known: readonly string[], results: Results): Promise<void
 /** Commands that cannot run in this process: they need a runtime, or a person who answers. */
 const ELSEWHERE = new Set(["hosted dev", "shop init"]);
 
-test("every command with --json prints only fields of its schema, and the documented jq filter reads them", async () => {
+test("every command with --json prints only fields of its schema, and the documented jq filters read these fields", async () => {
   const known = await commandsOfProgram();
   const results: Results = { printed: [], wrong: [] };
   await runSite(known, results);
@@ -319,7 +319,7 @@ test("every command with --json prints only fields of its schema, and the docume
   expect(empty.map(([name, jq]) => [name, jq])).toEqual([]);
 });
 
-test("a printed checkout has its fields at the top level, and each list of a store has the store's id", async () => {
+test("with --json, a checkout has its fields at the top level, and each list of a store has the store's id", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const ask = async (line: string): Promise<Json> =>
@@ -336,7 +336,7 @@ test("a printed checkout has its fields at the top level, and each list of a sto
     expect([list, (await ask(`${list} list`))["store_id"]]).toEqual([list, ready.store_id]);
 });
 
-test("the schema of the package is a valid JSON Schema, with a definition of each kind", () => {
+test("the package's schema of --json output is a valid JSON Schema with a definition of each kind of result", () => {
   const schema = outputSchema();
   new Ajv2020({ strict: false, validateFormats: false }).compile(schema);
   expect(Object.keys(schema["$defs"] as Json)).toEqual(NAMES);

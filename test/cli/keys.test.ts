@@ -52,7 +52,7 @@ test("sandbox start takes the secrets of keys generate, and commands and later s
   }
 });
 
-test("given secrets are in no output, and after a stop in no file except credentials.json and admin.json", async () => {
+test("secrets that sandbox start was given are in no output, and after a stop in no file except credentials.json and admin.json", async () => {
   const harness = createHarness();
   const env = await generated(harness);
   const sandbox = await harness.launch(["sandbox", "start"], { env });
@@ -279,7 +279,7 @@ test("env leaves out the folder's revoked key and says why", async () => {
   }
 });
 
-test("config diff and apply refuse a revoked key of a file, and never show it as unchanged", async () => {
+test("config diff and config apply refuse a configuration file with a revoked key", async () => {
   const { harness, sandbox, make, type } = await openShop();
   const { id, apiKey } = await make();
   const { store_id: storeId, store_name: name } = sandbox.ready;

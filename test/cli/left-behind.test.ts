@@ -51,7 +51,7 @@ test("exec leaves no store and no fault in a running sandbox if a fault cannot b
     }
 });
 
-test("faults that exec added to an existing store stay after its program has run", async () => {
+test("faults that exec added to an existing store stay after exec's program has ended", async () => {
   const harness = createHarness();
   await harness.start();
   harness.setProgram(() => Promise.resolve({ ending: "exited", exitCode: 1 }));

@@ -218,7 +218,7 @@ test("a hint is the next command to type, with npx if npx was used, and does not
   }
 });
 
-test("columns of a table are aligned for any characters", async () => {
+test("table columns are aligned even with emoji, wide and combining characters", async () => {
   const rows: readonly (readonly [cell: string, places: number])[] = [
     ["order-1", 7],
     ["✅", 2],
@@ -257,7 +257,7 @@ test("columns of a table are aligned for any characters", async () => {
   ]);
 });
 
-test("npx is added only to our own commands in a hint", async () => {
+test("in a hint, npx is added only to checkout commands, not to quoted values", async () => {
   const check = async (next: string): Promise<string> => {
     const stderr = new PassThrough({ encoding: "utf8" });
     const printer = await createPrinter(
@@ -318,7 +318,7 @@ test("a terminal of width 0 gets no spinner", async () => {
   expect([await spun(80), await spun(0)]).toEqual([true, false]);
 });
 
-test("return-origins add says which origin payment pages link to, unless it is the added one", async () => {
+test("return-origins add names the origin that payment pages link to, if another origin was added", async () => {
   const harness = createHarness();
   await harness.start();
   const add = async (origin: string): Promise<string> =>
@@ -331,7 +331,7 @@ test("return-origins add says which origin payment pages link to, unless it is t
   expect(await add("https://shop.example")).toBe(first);
 });
 
-test("a wait that timed out says where the checkout can still be paid", async () => {
+test("after a timeout, --wait prints where the checkout can still be paid", async () => {
   const harness = createHarness();
   await harness.start();
   const ended = async (argv: string[]) =>
@@ -343,7 +343,7 @@ test("a wait that timed out says where the checkout can still be paid", async ()
   expect(await ended(["sessions", "get", id])).toMatchObject({ status: "created", checkout_url: page });
 });
 
-test("each kind of answer has its exit code, and transient ones are retried", async () => {
+test("each kind of answer has its exit code, and transient errors are retried", async () => {
   const harness = createHarness();
   await harness.start();
   const envelope = (code: string) =>
@@ -443,7 +443,7 @@ test("orders create prompts for missing values at a terminal", async () => {
   expect(asked.stderr).toMatch(inOrder("32", "1999"));
 });
 
-test("--dry-run shows the request with its key, and sends and stores nothing", async () => {
+test("--dry-run shows the request with its idempotency key, and sends and stores nothing", async () => {
   const harness = createHarness();
   await harness.start();
   const dry = json((await harness.run(createOrder("o-1", "--dry-run", "--json"))).stdout);
@@ -561,7 +561,7 @@ test("only http and https addresses reach the browser, in normalized form", asyn
   }
 });
 
-test("the journal lists, shows and forgets keys", async () => {
+test("the idempotency commands list, show and forget the keys of the journal", async () => {
   const harness = createHarness();
   await harness.start();
   const key = String(json((await harness.run(createOrder("o-1", "--json"))).stdout)["idempotency_key"]);
@@ -611,7 +611,7 @@ test("an unknown outcome is reported until an answer settles it, and a repeated 
   await running.stop();
 });
 
-test("an answer with another amount is rejected, and so is a key of another create", async () => {
+test("orders create rejects an answer with another amount, and an idempotency key of another create", async () => {
   const harness = createHarness();
   await harness.start();
   harness.setFault(async (_request, pass) => {
@@ -632,7 +632,7 @@ test("an answer with another amount is rejected, and so is a key of another crea
   expect([taken.code, json(taken.stderr)["error"]]).toMatchObject([5, { code: "idempotency_key_taken" }]);
 });
 
-test("a key that the service may have forgotten is not sent again", async () => {
+test("an idempotency key that the service may have forgotten is not sent again", async () => {
   const harness = createHarness();
   await harness.start();
   await harness.run(createOrder("o-1"));

@@ -13,7 +13,7 @@ const GET = "sessions get 0199a3c4-5d00-7000-8000-000000000001 --retries 0 --tar
 const KEY = "live-key-of-the-person";
 const OWN = { CHECKOUT_TARGET_SHOP_API_KEY: KEY };
 
-test("a target's key is read only from the variable named after the target", async () => {
+test("a target's API key is read only from the variable named after the target", async () => {
   const { ask, save } = open();
   save();
   const own = await ask(GET, { env: { ...OWN, CHECKOUT_API_KEY: "other-key" } });
@@ -31,7 +31,7 @@ test("a target's key is read only from the variable named after the target", asy
   });
 });
 
-test("the field api_key of an older file is ignored, and a message names the variable to set", async () => {
+test("the field api_key of an older configuration file is ignored, and a message names the variable to set", async () => {
   const { ask, save } = open();
   const text = inOrder(`${FILE}:1:67: targets.shop.api_key: `, / .*CHECKOUT_TARGET_SHOP_API_KEY/);
   for (const env of ["SHOP_KEY", "CHECKOUT_API_KEY", "constructor", "__proto__"]) {
@@ -66,7 +66,7 @@ test("two targets with the same variable are refused", () => {
     expect(isTargetVariable(targetVariable(name))).toBe(true);
 });
 
-test("a target with plain http must be on this machine", () => {
+test("a target with an http address must be on this machine", () => {
   const faults = (address: string) => faultsOf({ shop: { base_url: address } });
   for (const here of [
     "http://127.0.0.1:9/v1",

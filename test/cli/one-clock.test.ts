@@ -146,7 +146,7 @@ test("listen shows the store's time first, and labels the real time", async () =
   expect(real?.match(/\d\d:\d\d:\d\dZ/g)).toEqual([expect.stringMatching(/^12:/)]);
 });
 
-test("messages of listen use the store's time, and real time with a label while the sandbox is unreachable", async () => {
+test("listen reports a disconnection in labelled real time, and the reconnection in the store's time", async () => {
   const { harness, sandbox, type } = await openMoved();
   const beat = async (): Promise<void> => {
     for (let second = 0; second < 5; second += 1) {

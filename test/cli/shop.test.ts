@@ -29,7 +29,7 @@ async function openSite() {
   return { site, harness, init, section };
 }
 
-test("shop init tries each answer immediately, asks again after a wrong answer, and writes the section", async () => {
+test("shop init checks each answer immediately, asks again after a wrong answer, and writes the shop section", async () => {
   const { site, harness, init, section } = await openSite();
   describedShop(site).open();
   const typed = answer(
@@ -80,7 +80,7 @@ test("shop init tries each answer immediately, asks again after a wrong answer, 
   );
 });
 
-test("shop init describes a served shop with a sign-in, a page that buys and its own order numbers", async () => {
+test("shop init describes a shop that it starts, with a sign-in cookie, a page that buys, and the shop's own order numbers", async () => {
   const { site, init, section } = await openSite();
   const shop = describedShop(site, { cookie: "session=merchant-7", orderIdOf: (cart) => `W-${cart}` });
   const env = { SHOP_COOKIE: "session=merchant-7" };
@@ -121,7 +121,7 @@ test("shop init describes a served shop with a sign-in, a page that buys and its
   );
 });
 
-test("shop init suggests no JSON fields for a page, and marks fields that the page does not show", async () => {
+test("shop init suggests no JSON fields for an HTML page, and marks fields that the page does not show", async () => {
   const { site, init, section } = await openSite();
   describedShop(site).open();
   const typed = answer(
@@ -162,7 +162,7 @@ test("shop check marks the fields that do not work", async () => {
   expect([right.code, right.stdout]).toEqual([0, expect.not.stringContaining("✗")]);
 });
 
-test("shop check removes the endpoint of the shop that it served", async () => {
+test("shop check removes the endpoint of the shop that it started", async () => {
   const { site, harness } = await openSite();
   const shop = describedShop(site);
   const line = ["shop", "check", "--serve", "serve", "--create", "create-order"];
@@ -174,7 +174,7 @@ test("shop check removes the endpoint of the shop that it served", async () => {
   expect(JSON.parse(listed.stdout)).toMatchObject({ endpoints: [] });
 });
 
-test("shop init needs a terminal and a valid file", async () => {
+test("shop init needs a terminal and a valid configuration file", async () => {
   const { harness, init } = await openSite();
   const silent = await harness.run(["shop", "init"]);
   expect([silent.code, silent.stderr]).toEqual([2, expect.stringContaining("checkout shop init")]);
@@ -229,7 +229,7 @@ test("the commands of a shop section run only after a person has confirmed the s
   expect(harness.commands).toEqual([]);
 });
 
-test("a changed section, or another folder, must be confirmed again, unless --trust-config is given", async () => {
+test("a changed shop section, or a section in another folder, must be confirmed again, unless --trust-config is given", async () => {
   const { harness, write } = await openConfigured();
   const asked = await harness.run(["shop", "check"], { typed: [["(y/N)", "y"]], env: PLAIN });
   expect(harness.commands.map(({ commandLine }) => commandLine)).toContain("create-order");
@@ -253,14 +253,14 @@ test("a changed section, or another folder, must be confirmed again, unless --tr
   expect((await harness.run(["shop", "check"])).code).toBe(2);
 });
 
-test("a list of confirmations that other users can write is ignored", async () => {
+test("a file of confirmed shop sections is ignored if other users can write the file", async () => {
   const { harness } = await openConfigured();
   await harness.run(["shop", "check"], { typed: [["(y/N)", "y"]], env: PLAIN });
   chmodSync(join(harness.settings, "hosted-checkout", "trusted-shops.json"), 0o666);
   expect((await harness.run(["shop", "check"])).code).toBe(2);
 });
 
-test("a command with {order_id} in the section is refused, and the refusal names $CHECKOUT_ORDER_ID", async () => {
+test("a command with {order_id} in the shop section is refused, and the refusal names $CHECKOUT_ORDER_ID", async () => {
   const { harness, write } = await openConfigured();
   write({ ...COMMANDS, create: "create {order_id}" });
   const { code, stderr } = await harness.run(["shop", "check", "--trust-config"]);
@@ -268,7 +268,7 @@ test("a command with {order_id} in the section is refused, and the refusal names
   expect(stderr).toContain("$CHECKOUT_ORDER_ID");
 });
 
-test("neither the MCP server nor the sandbox runs the commands of a section", () => {
+test("neither the MCP server nor the sandbox runs the commands of a shop section", () => {
   const values = { id: "x", what: "orders", type: "t", object: "order", order_id: "o", action: "drop" };
   const lines = Object.values(COMMAND_LINES).flatMap((line) =>
     (line as (input: typeof values) => readonly (readonly string[])[])(values),

@@ -10,7 +10,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 import { inOrder } from "../support/in-order.ts";
 import { refusalMessage } from "../support/refusal-texts.ts";
 
-test("the token of a store works from another machine, for its store only", async () => {
+test("a store's token works from another machine, only for that store", async () => {
   const { owner, site, bob, store, made, run, type, sent } = await openTeam("store");
   await run(`orders create --order-id order-1 --price-id price_coffee --store ${store}`);
   for (const line of [
@@ -79,7 +79,7 @@ test("a waiting request ends soon after its token is revoked", async () => {
   expect([code, stderr]).toEqual([4, expect.stringContaining(refusalMessage("token_ended"))]);
 });
 
-test("a store's token goes only to the address that came with it, with a warning if the connection is not encrypted", async () => {
+test("a store's token is sent only to the address in CHECKOUT_BASE_URL, with a warning if the connection is not encrypted", async () => {
   const { type, sent } = await openTeam("store");
   const elsewhere = await type("whoami --base-url https://other.example/v1");
   expect([elsewhere.code, elsewhere.stderr]).toEqual([
@@ -96,7 +96,7 @@ test("a store's token goes only to the address that came with it, with a warning
   ]);
 });
 
-test("agent tools act on a store from another machine, with the token of the store", async () => {
+test("MCP tools act on a store from another machine, with the token of the store", async () => {
   const { colleague, env, run, store } = await openTeam("store");
   const stdin = new PassThrough();
   const clientInfo = { name: "test", version: "1" };
@@ -122,7 +122,7 @@ test("agent tools act on a store from another machine, with the token of the sto
   await serving.ended;
 });
 
-test("checklist run judges a shop with only a store's token, and the shop's commands get a key that ends with the run", async () => {
+test("checklist run judges a shop with only a store's token, and the shop's commands get a key that is revoked after the run", async () => {
   const { owner, colleague, env, run, store, site } = await openTeam("store");
   const keys = new Set<string>();
   const { signing_secret: secret } = JSON.parse(

@@ -57,7 +57,7 @@ function storeOf(harness: Harness, orderId: string): string[] {
   ).map((row) => row.store_id);
 }
 
-test("stores create makes a store with its own keys and settings, of the first or another merchant", async () => {
+test("stores create makes a store with its own keys and settings, for the first merchant or another merchant", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const tea = await make(harness, "--name 'Tea Shop'");
@@ -323,7 +323,7 @@ test("every command that acts in a store takes --store and acts only in that sto
   expect(ready.store_id).not.toBe(tea.store_id);
 });
 
-test("one order_id in two stores has two managed keys, two journal entries and two orders", async () => {
+test("one order_id in two stores has two idempotency keys, two journal entries and two orders", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const tea = await make(harness, "--name Tea");

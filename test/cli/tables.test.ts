@@ -123,7 +123,7 @@ test("every table fits 80 columns with the longest values", async () => {
 const COLUMNS =
   /(?<!(?:drop|keep): )\[\s*("[A-Z][A-Z ()-]*"(?:,\s*(?:"[A-Z][A-Z ()-]*"|\.\.\.[^,\n]+)){2,}),?\s*\]/g;
 
-test("the golden file has the table of every command", () => {
+test("tables.golden.txt has every table of src/cli", () => {
   const cli = join(import.meta.dirname, "../../src/cli");
   const golden = readFileSync(join(import.meta.dirname, "tables.golden.txt"), "utf8").split("\n");
   const shown = golden.filter((line) => HEADER.test(line)).map((line) => line.trim().split(/ {2,}/));

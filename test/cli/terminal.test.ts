@@ -19,7 +19,7 @@ test("a long line wraps between words with an indent, and never inside a link", 
   expect(wrapText("漢字 漢字", { width: 8 })).toBe("漢字\n漢字");
 });
 
-test("a checklist and a story wrap at 80 columns in a terminal, and are not wrapped in a pipe", async () => {
+test("checklist and explain wrap their output at 80 columns in a terminal, and do not wrap it in a pipe", async () => {
   const { harness, addEndpoint, receiver, order } = await openWebhookSite();
   const hooks = receiver(3000);
   hooks.answers = () => ({ status: 400, headers: {}, body: "the signature does not match" });
@@ -58,7 +58,7 @@ test("a refusal wraps to the terminal, except for a command to copy", async () =
   for (const line of lines) expect([line, line.includes(command) || line.length <= 60]).toEqual([line, true]);
 });
 
-test("states in tables have colours at a terminal, and the same words everywhere", async () => {
+test("states in tables are coloured on a terminal, and have the same words in a pipe", async () => {
   const { harness, addEndpoint, receiver, order } = await openWebhookSite();
   const [good, bad] = [receiver(3000), receiver(3001)];
   bad.answers = () => 500;
@@ -95,7 +95,7 @@ test("requests list shows times at 80 columns, with the date if the requests are
   expect(await list()).toMatch(/\n\S{8} {2}2026-\d\d-\d\d 12:00:00 {2}201 /);
 });
 
-test("a long address is cut in its middle", async () => {
+test("endpoints list shortens a long address in its middle", async () => {
   const { harness, addEndpoint } = await openWebhookSite();
   await addEndpoint(`http://localhost:3000/${"folder/".repeat(12)}hooks`);
   const { stdout } = await harness.run(["endpoints", "list"], { columns: 80 });

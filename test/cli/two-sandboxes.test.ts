@@ -96,7 +96,7 @@ const noteOf = (...parts: readonly [variable: string, value: string, own: string
   return new RegExp(`^[^\\n]* ${variable} [^\\n]* ${value}; [^\\n]* \\.checkout \\(${own}\\)\\n$`);
 };
 
-test("start --reuse and start --detach use the folder's running sandbox, and say so", async () => {
+test("sandbox start with --reuse or --detach uses the folder's running sandbox, and says so if the environment names another sandbox", async () => {
   const { own, other, type } = await openTwo();
   for (const flag of ["--reuse", "--detach"]) {
     const { code, stderr } = await type(`sandbox start ${flag}`);

@@ -76,7 +76,7 @@ test("a command for a sandbox of another version prints both versions once, on s
   expect([same.code, same.stderr]).toEqual([0, ""]);
 });
 
-test("--version reports a running sandbox of another version, and nothing else of the folder", async () => {
+test("--version reports the folder's running sandbox only if it has another version", async () => {
   const harness = createHarness();
   const asked = (env: Readonly<Record<string, string>> = {}) => typed(harness, "--version", env);
   expect(await asked()).toMatchObject({ code: 0, stdout: "0.3.0\n", stderr: "" });
@@ -115,7 +115,7 @@ test.for([
   ["trigger order.succeeded", "pay"],
   ["checklist", "checklist"],
   ["checklist run webhooks", "openLease"],
-] as const)("a command that an older sandbox cannot serve asks for a restart: %s", async ([line, name]) => {
+] as const)("a command that an older sandbox cannot serve suggests a restart: %s", async ([line, name]) => {
   const harness = createHarness();
   await harness.start([], { version: "0.2.0" });
   forget(harness, name);
@@ -130,7 +130,7 @@ test.for([
   });
 });
 
-test("an unknown object is not found, and an unreadable answer is reported as another version", async () => {
+test("an older sandbox's unknown id is reported as not found, and its unreadable answer as another version", async () => {
   const harness = createHarness();
   await harness.start([], { version: "0.2.0" });
   const missing = await typed(harness, `events get ${UNKNOWN} --json`);
@@ -172,7 +172,7 @@ test("a malformed version of the sandbox is escaped and shortened in the note", 
   expect(stderr).toMatch(notesOf(String.raw`9\\u\{1b\}\[2J9{1,60}…?`));
 });
 
-test("versions are compared at the control API of a named sandbox, and never at v1 of a named service", async () => {
+test("a command compares versions with the control API of a sandbox, and never with v1 of a service", async () => {
   const harness = createHarness();
   const tokens = { CHECKOUT_CONTROL_TOKEN: "control-token-0123456789" };
   const given = { CHECKOUT_SANDBOX_CONTROL_TOKEN: tokens.CHECKOUT_CONTROL_TOKEN };

@@ -271,7 +271,7 @@ test("events list --wait waits for the next matching event, within its timeout",
   expect(shop.harness.clock.now() - until).toBeLessThan(46_000);
 });
 
-test("events get shows deliveries and the exact body, and can wait", async () => {
+test("events get shows the deliveries and the exact body of an event, and can wait for the deliveries", async () => {
   const shop = await openShop();
   const receiver = shop.receiver(3000);
   const id = await shop.add();
@@ -312,7 +312,7 @@ test("events get shows deliveries and the exact body, and can wait", async () =>
   ]);
 });
 
-test("a replay goes to the chosen endpoint with the same bytes, and changes no state", async () => {
+test("events replay sends the same bytes to the chosen endpoint, and changes no state", async () => {
   const shop = await openShop();
   const [near, far] = [shop.receiver(3000), shop.receiver(3001)];
   await shop.order();
@@ -497,7 +497,7 @@ test("sandbox clock advance prints changes and deliveries in chronological order
   expect(await shop.ask("sandbox clock show")).toMatchObject({ frozen: true });
 });
 
-test("a delivery that failed during an advance says when it is retried, or that it was given up", async () => {
+test("sandbox clock advance shows when a failed delivery is retried, or that the delivery was given up", async () => {
   const shop = await openShop();
   const receiver = shop.receiver(3000);
   receiver.answers = (number) => (number < 8 ? 500 : 410);
@@ -510,7 +510,7 @@ test("a delivery that failed during an advance says when it is retried, or that 
   expect(moved.stdout).toMatch(/order\.created +[^\d(]*\(410\) +–/);
 });
 
-test("a refusal has the expected value, the received value and the next command", async () => {
+test("the refusal of a webhook command has the expected value, the received value and the next command", async () => {
   const shop = await openShop();
   const id = await shop.add();
   const tooMany = "x".repeat(33);

@@ -80,7 +80,7 @@ test("if a secret is given, only that secret makes a signature valid, and the sa
   expect(await verify({ file: typo })).toMatchObject({ exit: 1, codes: ["secret_mistyped"] });
 });
 
-test("webhooks verify compares a body with the event that it names, if the running sandbox has that event", async () => {
+test("webhooks verify compares a body with the event that the body names, if the running sandbox has that event", async () => {
   const { verify, event } = await open();
   const { body } = event;
   const changed = await verify({ signed: body, body: body.replace("450", "4.50") });

@@ -90,7 +90,7 @@ test("a transient error is retried with the same key and body", async () => {
   }
 });
 
-test("the journal has the key and body of a create on disk before it is sent", async () => {
+test("the journal stores the key and body of a create on disk before the create is sent", async () => {
   const harness = createHarness();
   await harness.start();
   const seen: unknown[] = [];

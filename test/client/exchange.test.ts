@@ -79,7 +79,7 @@ async function send(
   return { result, sent, pauses, told };
 }
 
-test("every result of an attempt is final or retried, and certain or uncertain", async () => {
+test("every result of an attempt determines whether the request is retried and whether its outcome is uncertain", async () => {
   const again = (code: string, rest: object) => ({ end: "gave_up", attemptCount: 3, code, ...rest });
   const naming = (value: string) => expect.stringContaining(value) as string;
   const once = (status: number, code: string) => ({
@@ -131,7 +131,7 @@ test("every result of an attempt is final or retried, and certain or uncertain",
   }
 });
 
-test("an uncertain attempt makes the exchange uncertain whatever follows, and a certain attempt does not", async () => {
+test("the outcome of a request is uncertain if any attempt was uncertain, whatever answers follow", async () => {
   const last = refusal(403, "scope_missing");
   const rows = [
     [[failed("timeout"), last], { end: "refusal", attemptCount: 2, isUncertain: true }],
@@ -188,7 +188,7 @@ test("every attempt sends the same request with a timeout, and pauses grow or fo
   }
 });
 
-test("the sandbox is looked up before every attempt, and nothing is sent while none is running", async () => {
+test("the sandbox's address is looked up before every attempt, and nothing is sent while no sandbox is running", async () => {
   const places = [undefined, "http://localhost:1/v1/orders", "http://localhost:2/v1/orders"];
   const locate = (): string | undefined => places.shift();
   const { result, sent, told } = await send([failed("connection_lost"), created()], { request: { locate } });
@@ -206,7 +206,7 @@ test("the sandbox is looked up before every attempt, and nothing is sent while n
   expect([gone.sent, gone.result]).toMatchObject([[], end]);
 });
 
-test("an abort signal is passed to every attempt, and ends an exchange during a pause", async () => {
+test("an abort signal is passed to every attempt, and ends the pause before a retry", async () => {
   for (const [answer, uncertain] of [
     [failed("timeout"), true],
     [failed("unreachable"), false],

@@ -34,7 +34,7 @@ async function explored(harness: Harness, ...words: readonly string[]): Promise<
   return [code, JSON.parse(stdout) as Found];
 }
 
-test("a client that repeats a create with its key passes, and rules about views and webhooks are not judged", async () => {
+test("explore passes a client that retries a create with the same key, and does not judge rules about views and webhooks", async () => {
   const harness = createHarness();
   for (const { name, client } of GOOD_CLIENTS.slice(0, 4)) {
     installClient(harness, client);
@@ -66,7 +66,7 @@ test("explore reports each broken client with the smallest schedule and the caus
   }
 });
 
-test("a finding has the command that repeats its schedule, and --write writes the faults of the schedule to a file", async () => {
+test("a finding of explore has the command that repeats its schedule, and --write writes the schedule's faults to a file", async () => {
   const harness = createHarness();
   const client = BROKEN_CLIENTS.find(({ name }) => name === "a new key per attempt")?.client ?? rightClient;
   installClient(harness, client);
@@ -85,7 +85,7 @@ test("a finding has the command that repeats its schedule, and --write writes th
   expect(shown.stderr).toMatch(/\b11\b.*\b1\b/);
 });
 
-test("a secret in the output of a successful purchase is a finding, which does not repeat the secret", async () => {
+test("explore reports a secret in the output of a successful purchase, without printing the secret", async () => {
   const harness = createHarness();
   const clients: World["run"][] = [];
   installClient({ ...harness, setShell: (run) => void clients.push(run) }, rightClient);
@@ -130,7 +130,7 @@ test("explore exits with 3 if the purchase fails without faults, and refuses mal
   }
 });
 
-test("a search that used up its budget reports the schedules left out, in text, JSON, JUnit and the checklist", async () => {
+test("explore reports how many schedules its budget left out, in text, JSON, JUnit and the checklist", async () => {
   const harness = createHarness();
   await harness.start();
   installClient(harness, async (purchase) => {
@@ -149,7 +149,7 @@ test("a search that used up its budget reports the schedules left out, in text, 
   expect(JSON.parse(json.stdout)).toMatchObject({ not_run: Number(left) });
 });
 
-test("the output of a failed purchase is quoted in one line, without stack frames", async () => {
+test("explore quotes the output of a failed purchase in one line, without stack frames", async () => {
   const harness = createHarness();
   harness.setShell(() =>
     Promise.resolve({

@@ -20,7 +20,7 @@ import {
 import { FINDINGS } from "../support/broken.table.ts";
 import { refusalText } from "../support/refusal-texts.ts";
 
-test("a served shop that survives every kill passes", async () => {
+test("explore passes a shop that survives every kill", async () => {
   const [code, found] = await exploreShop(STEADY_SHOPS, "books slowly, in one transaction", 1);
   expect([code, found.broken, found.held]).toEqual([0, [], found.schedules]);
   expect(found.not_judged).toEqual([]);
@@ -35,7 +35,7 @@ test("a served shop that survives every kill passes", async () => {
   ]);
 });
 
-test("a served shop that a kill breaks is reported, with the command that repeats the finding", async () => {
+test("explore reports a shop that a kill breaks, with the command that repeats the finding", async () => {
   const name = "stores the event id, and books later";
   const harness = createHarness();
   const { [name]: shop } = KILLED_SHOPS;
@@ -58,7 +58,7 @@ test("a served shop that a kill breaks is reported, with the command that repeat
   expect([payer.code, payer.stdout]).toEqual([0, expect.stringContaining('"schedules":1,"held":1')]);
 });
 
-test("a secret in the view of an order is a finding", async () => {
+test("explore reports a secret in the view of an order", async () => {
   const harness = createHarness();
   const { "books and stores the event id in one transaction": onlyBooks } = STEADY_SHOPS;
   if (onlyBooks === undefined) throw new Error("it is in the table");
@@ -67,7 +67,7 @@ test("a secret in the view of an order is a finding", async () => {
   expect([code, stdout]).toEqual([1, expect.stringContaining('"cause":"secret_in_view"')]);
 });
 
-test("the advice for a view without bookings lists the missing JSON fields", async () => {
+test("the advice of explore for a view without bookings names the missing JSON field", async () => {
   const harness = createHarness();
   installShop(harness, {
     onHook: ({ status, disk }) => {
@@ -96,7 +96,7 @@ test("explore exits with 3 if the shop does not start, and refuses incomplete op
   }
 });
 
-test("the table of broken shops has a row for every shop that a kill breaks", () => {
+test("the table of expected findings has exactly the shops that a kill breaks", () => {
   expect(Object.keys(KILLED_SHOPS)).toEqual(Object.keys(FINDINGS.exploreKilled));
 });
 
@@ -160,7 +160,7 @@ test("a killed exploration of a running shop leaves no fault and no moved clock 
   await eventually("the lease has ended", async () => expect(await left()).toEqual([[], false, true]));
 });
 
-test("a call under an ended lease changes nothing", async () => {
+test("a control API call with an ended lease is refused and changes nothing", async () => {
   const harness = createHarness();
   const { ready, request } = await harness.start(EPHEMERAL);
   const call = (path: string, body: object, lease = {}) =>
@@ -184,7 +184,7 @@ test("a call under an ended lease changes nothing", async () => {
   expect(faults.stdout).toContain('"faults":[]');
 });
 
-test("a store with a moved clock or faults, or without the receiver, is not explored", async () => {
+test("explore refuses a store with faults or a moved clock, and a receiver that is not an endpoint of the store", async () => {
   const { harness, explore, left } = await runningShop("books and stores the event id in one transaction");
   await harness.run(["faults", "add", "latency", "--times", "5"]);
   const faulty = await explore(["--depth", "1"]);

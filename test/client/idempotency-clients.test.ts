@@ -46,7 +46,7 @@ async function drill(
   ];
 }
 
-test("the drill finds the broken rules of every broken client, and every correct client passes", async () => {
+test("the idempotency drill finds the broken rules of every broken client, and passes every correct client", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   expect(BROKEN_CLIENTS.map(({ name }) => name)).toEqual(Object.keys(FINDINGS.idempotency));
@@ -60,7 +60,7 @@ test("the drill finds the broken rules of every broken client, and every correct
   ]);
 });
 
-test("exactly the clients that are listed as undetectable pass although they are broken", async () => {
+test("every broken client that is listed as undetectable passes the idempotency drill", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   const found = [];
@@ -73,7 +73,7 @@ test.each([
   ["ends before its create is sent", 0, true],
   ["sends nothing", 0, false],
   ["does not exist", 127, false],
-] as const)("a command that %s is not judged", async (_what, exitCode, isLate) => {
+] as const)("the idempotency drill does not judge a client command that %s", async (_what, exitCode, isLate) => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   const [code, faults, report] = await drill(harness, ({ later, post, orderId }) => {
@@ -87,7 +87,7 @@ test.each([
   });
 });
 
-test("six broken clients fail in the expected history with the expected cause, and each drill is recorded", async () => {
+test("six broken clients fail the idempotency drill in the expected history with the expected cause, and each drill is recorded", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   const rows = [
@@ -106,7 +106,7 @@ test("six broken clients fail in the expected history with the expected cause, a
   }
 });
 
-test("a client that does not wait after a 429 gets a note, and passes", async () => {
+test("a client that does not wait after a 429 passes the idempotency drill with a note", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   const hasty = GOOD_CLIENTS.find(({ name }) => name === "does not wait after a 429");
@@ -158,7 +158,7 @@ function partsOf({
   };
 }
 
-test("a client of correct parts passes, and a client with a single wrong part fails", async () => {
+test("a client that consists of correct parts passes the idempotency drill, and a client with one wrong part fails", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   await fc.assert(
@@ -171,7 +171,7 @@ test("a client of correct parts passes, and a client with a single wrong part fa
   );
 });
 
-test("a generated order_id has the form of the merchant's order_id, and none is generated for a reserved or too long form", () => {
+test("a generated order_id has the form of the merchant's order_id, and no order_id is generated for a reserved or too long form", () => {
   const random = Uint8Array.from({ length: 64 }, (_, at) => at * 37 + 11);
   const rows: readonly (readonly [like: string, shape: RegExp | undefined])[] = [
     ["order-10010203", /^order-\d{8}$/],

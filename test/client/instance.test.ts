@@ -26,7 +26,7 @@ async function instanceOf(harness: Harness): Promise<string> {
   return status;
 }
 
-test("a folder's sandbox keeps its instance id across starts, and changes it at every reset and restore", async () => {
+test("a folder's sandbox keeps its instance id across starts, and gets a new instance id at every reset and restore", async () => {
   const harness = createHarness();
   let sandbox = await harness.start();
   const seen = [await instanceOf(harness)];
@@ -88,7 +88,7 @@ test("journal entries of an earlier instance do not count for the current instan
   expect([again.code, again.json["replayed"]]).toEqual([0, false]);
 });
 
-test("every start in memory is a new instance, whose id commands get only with the control token", async () => {
+test("every sandbox in memory is a new instance, and commands get its instance id only with the control token", async () => {
   const harness = createHarness();
   const ids: unknown[] = [];
   for (const orderId of ["o-1", "o-2"]) {
@@ -146,7 +146,7 @@ test("listen forwards an event again after a restore, because the restored sandb
   expect([last?.event_id, last?.outcome]).toEqual([before[0]?.event_id, "forwarded"]);
 });
 
-test("forwarded events are remembered for their instance, or for all instances if the instance is unknown", () => {
+test("listen remembers forwarded events for their instance, or for all instances if the instance is unknown", () => {
   const opened = openWatchedDatabase(IN_MEMORY, { kind: JOURNAL_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
   for (const seen of [seenEventsTable(opened.value, 1), createMemorySeenEvents()]) {

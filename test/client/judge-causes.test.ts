@@ -21,7 +21,7 @@ const BY_CAUSE = [
   ...new Map(HISTORY_NAMES.toReversed().map((name) => [likelyCause(name), name] as const)),
 ].flatMap(([cause, name]) => (cause === undefined ? [] : [name]));
 
-test("likely causes of a broken rule are reported if there are at most three of them", () => {
+test("the likely causes of a broken rule are reported only if there are at most three", () => {
   const causes = (names: readonly string[]): readonly unknown[] =>
     mergeRuns(names.map(brokenIn)).map(({ verdict }) => verdict.state === "broken" && verdict.cause);
   expect(BY_CAUSE.length).toBeGreaterThan(4);

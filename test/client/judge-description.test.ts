@@ -64,7 +64,7 @@ async function judge({
   return { site, shop, harness, code, stdout, stderr, report, findings };
 }
 
-test("a shop in checkout.config.json is served on the port in PORT, sells through its page, and is judged by its own order_ids", async () => {
+test("checklist run starts a shop from checkout.config.json on the port in PORT, buys through its page, and judges the shop by its own order_ids", async () => {
   const { shop, code, stdout, stderr, report, findings, harness } = await judge({
     kind: { cookie: COOKIE, orderIdOf: (cart) => `W-${cart.slice(-20)}` },
     section: {
@@ -88,7 +88,7 @@ test("a shop in checkout.config.json is served on the port in PORT, sells throug
   expect([stdout, stderr, recorded.stdout, page.stdout].filter((text) => text.includes(COOKIE))).toEqual([]);
 });
 
-test("a shop whose create takes no order_id is not told that its second create makes another order", async () => {
+test("a shop whose create takes no order_id passes although its second create makes another order", async () => {
   const create = { post: "/buy", form: { item: "knife" } };
   const section = { ...PAGE_SHOP, create, order_id_of: "/orders/(N-[\\w-]+)" };
   let count = 0;
@@ -98,7 +98,7 @@ test("a shop whose create takes no order_id is not told that its second create m
   expect([findings, report.histories]).toEqual([[], 2]);
 });
 
-test("a shop that makes another checkout for another payment method, while the first can be paid, fails", async () => {
+test("a shop fails if it creates another checkout for another payment method while the first checkout can still be paid", async () => {
   const form = { cart: "{order_id}", method: "alipay_plus" };
   const section = { ...PAGE_SHOP, create: { post: "/buy", form } };
   const options = ["--only", "bought_other_method", "--trust-config", ...PATIENT];
@@ -111,7 +111,7 @@ test("a shop that makes another checkout for another payment method, while the f
   ]);
 });
 
-test("a shop that leads a customer to an earlier open order in place of the new one fails", async () => {
+test("a shop that sends a customer to an earlier open order instead of the new order fails", async () => {
   const section = { ...PAGE_SHOP, return_url: "/thanks" };
   const run = (kind: ShopKind) => {
     const only = ["--only", "return_one_browser", "--trust-config", ...PATIENT];
@@ -124,7 +124,7 @@ test("a shop that leads a customer to an earlier open order in place of the new 
   ]);
 });
 
-test("the cookie can come from a file, never from the command line, and without it no payment is judged", async () => {
+test("the shop's cookie is read from a file, never from the command line, and without the cookie no payment is judged", async () => {
   const kind = { cookie: COOKIE };
   const site = await openWebhookSite(EPHEMERAL);
   const shop = describedShop(site, kind);
@@ -141,7 +141,7 @@ test("the cookie can come from a file, never from the command line, and without 
   expect([typed.code, typed.stderr]).toEqual([2, expect.stringContaining("unknown option")]);
 });
 
-test("a late view is judged only with a sufficient settle time", async () => {
+test("a view that shows payments late is judged only if --settle is long enough", async () => {
   const late = { kind: { late: 20_000 } };
   const options = ["--create", "create-order", ...VIEW, "--budget", "1h", "--json"];
   const impatient = await judge({ ...late, options });
@@ -163,7 +163,7 @@ test("a shop whose only worker falls behind is judged again with fewer events at
   expect([stderr, code]).toEqual([expect.stringMatching(/^✗ /m), 0]);
 });
 
-test("a run that used up its budget reports how many histories it left out, and the budget that runs all of them", async () => {
+test("checklist run reports how many histories its budget left out, and the budget that runs all histories", async () => {
   const options = ["--create", "create-order", ...VIEW, "--settle", "60s", "--budget", "1s"];
   const { code, stdout, harness } = await judge({ options: [...options, "--json"] });
   const report = JSON.parse(stdout) as Report & { readonly not_run: number; readonly next_budget: string };
@@ -177,7 +177,7 @@ test("a run that used up its budget reports how many histories it left out, and 
   expect((await harness.run(["checklist", "--json"])).stdout).toContain(english(READINESS_SENTENCES.notRun));
 });
 
-test("the printed command repeats a finding with the options of its run", async () => {
+test("the printed command that repeats a finding has the options of the run", async () => {
   const options = ["--create", "create-order", ...VIEW, "--settle", "10s", "--budget", "1h", "--json"];
   const { report, code } = await judge({ kind: { books: 2 }, options });
   expect(code).toBe(1);
@@ -246,7 +246,7 @@ test.each([
   ["/thanks?order_id={order_id}", "/thanks"],
   ["/thanks?session_id={session_id}&lang=en", "/thanks?lang=en"],
   ["/orders/{order_id}/thanks?lang=en&order_id={order_id}", "/orders/{order_id}/thanks?lang=en"],
-])("the return page %s is opened as %s, to which the service adds the ids", (described, opened) => {
+])("the return page %s is opened as %s, and the service adds the ids", (described, opened) => {
   const { returnUrl } = shopOf({ returnUrl: described }, {}, (_flag, text) => text);
   expect(returnUrl).toBe(opened);
 });
@@ -288,7 +288,7 @@ test("a return page with an order_id in its path is opened with the order_id of 
   });
 });
 
-test("a return page that answers 503 counts as reached only while the API fails", async () => {
+test("a return page that answers 503 counts as reached only while the service's API fails", async () => {
   expect([
     (await openPage(503)).hasArrived,
     (await openPage(503, { firstFailureStatus: 600 })).hasArrived,

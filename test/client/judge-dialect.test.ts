@@ -43,13 +43,13 @@ const DIALECTS: readonly Dialect[] = [
   ...Array.from({ length: size(2, 10) }, (_, at) => drawDialect(SEED + at)),
 ];
 
-test.each(DIALECTS)("a receiver that reads the names of %j passes the webhook drill", async (file) => {
+test.each(DIALECTS)("a receiver for the dialect %j passes the webhook drill", async (file) => {
   const report = await drillWebhooksInMemory(reading(file), { consent: true, dialect: parsed(file) });
   expect([causesOf(report), report.passed]).toEqual([{}, true]);
 });
 
 test.each([OTHER, FIELDS_ALONE])(
-  "a receiver that reads the default names fails in the dialect %j, and its cause names the difference",
+  "a receiver that reads the default names fails in the dialect %j, and the reported cause names the difference",
   async (file) => {
     const report = await drillWebhooksInMemory(right, { consent: true, dialect: parsed(file) });
     const [cause, ...others] = new Set(
@@ -79,7 +79,7 @@ async function judge(dialect: Dialect | undefined, like = OTHER) {
 
 const JUDGED = [OTHER, ...Array.from({ length: size(0, 10) }, (_, at) => drawDialect(SEED + at))];
 
-test.each(JUDGED)("a shop that reads the names of %j passes every item", async (dialect) => {
+test.each(JUDGED)("a shop for the dialect %j passes every item of the checklist", async (dialect) => {
   const { code, stdout, stderr } = await judge(dialect, dialect);
   const report = JSON.parse(stdout) as { broken: unknown; items: readonly { failures: unknown }[] };
   expect([stderr, report.broken, report.items.map(({ failures }) => failures)]).toEqual([
@@ -90,7 +90,7 @@ test.each(JUDGED)("a shop that reads the names of %j passes every item", async (
   expect(code).toBe(0);
 });
 
-test("a shop that reads the default names fails, and its cause states the difference", async () => {
+test("a shop that reads the default names fails in another dialect, and the reported cause names the difference", async () => {
   const { code, stdout } = await judge(undefined);
   const { broken } = JSON.parse(stdout) as { readonly broken: readonly { readonly cause: string }[] };
   expect(code).toBe(1);

@@ -61,7 +61,7 @@ async function judge(Shop: typeof CarefulShop, histories: readonly string[], set
   };
 }
 
-test("a run that delivered no event, because each create reused a key, reports and records what broke", async () => {
+test("a shop that uses one idempotency key for all creates fails, and the failed drills are recorded", async () => {
   class ConstantKey extends CarefulShop {
     override create(orderId: string): ReturnType<CarefulShop["create"]> {
       return super.create(orderId, "constant-key");
@@ -88,7 +88,7 @@ test("a run that delivered no event, because each create reused a key, reports a
 
 const HELD = { code: 0, left: 0, findings: [], unclear: [] };
 
-test("a careful shop passes every history that finds a mistake, and receives every delivery that the run held back", async () => {
+test("a correct shop passes every history that finds a mistake, and receives every delivery that the run held back", async () => {
   expect(await judge(CarefulShop, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
@@ -102,7 +102,7 @@ test("a shop that also books events of unknown orders passes", async () => {
   expect(await judge(OpenBooks, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
-test("a shop that never sells an order again, however the order ended, passes", async () => {
+test("a shop that never sells an order a second time, even if the first payment failed, passes", async () => {
   class SoldOnce extends CarefulShop {
     override hasEnded(): boolean {
       return false;
@@ -152,7 +152,7 @@ test("a shop whose second attempt uses a new order_id passes", async () => {
   expect(await judge(NumberedAttempts, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
-test("a shop whose second attempt has an order_id that has nothing to do with the first passes", async () => {
+test("a shop whose second attempt has an unrelated order_id passes", async () => {
   class UnrelatedAttempts extends CarefulShop {
     private readonly carts = new Map<string, string>();
     override create(orderId: string, key: string): ReturnType<CarefulShop["create"]> {
@@ -171,7 +171,7 @@ test("a shop whose second attempt has an order_id that has nothing to do with th
   expect(await judge(UnrelatedAttempts, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
-test("a shop that asks the API after its answer, until the API answers, passes", async () => {
+test("a shop that first answers an event, and then asks the API until the API answers, passes", async () => {
   class AsksLater extends CarefulShop {
     override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
       const ask = async (): Promise<void> => {
@@ -191,7 +191,7 @@ test("a shop that asks the API after its answer, until the API answers, passes",
   ).toEqual(HELD);
 });
 
-test("a shop that asks the API about each event, and asks for the event again if it does not answer, passes a restart", async () => {
+test("a shop that asks the API about each event, and answers 503 while the API does not answer, passes the histories with a restart", async () => {
   class AsksFirst extends CarefulShop {
     override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
       const { status } = await this.site.retrieve(event.data.id);
@@ -213,7 +213,7 @@ class NeedsPending extends CarefulShop {
   }
 }
 
-test("a payment that was only late hides no mistake of a combination", async () => {
+test("a late booking in one history hides no mistake in a combination of histories", async () => {
   class LateOnce extends NeedsPending {
     private readonly delayedIds = new Set<string>();
     private paymentCount = 0;
@@ -231,7 +231,7 @@ test("a payment that was only late hides no mistake of a combination", async () 
   expect([code, findings]).toEqual([1, ["second_failed.payment_first: booked_when_paid"]]);
 });
 
-test("a broken combination with a refused event is reported with the fewest places that still break", async () => {
+test("a broken combination with a refused event is reported as the smallest combination that still breaks", async () => {
   class AsksForAnother extends NeedsPending {
     protected override readonly refusal = 503;
   }
@@ -258,7 +258,7 @@ test("a shop that forgets bookings at a restart, and books pending payments, bre
   expect(findings).toEqual(["restart_after_answer: booked_when_paid", "pending_long: never_unpaid"]);
 });
 
-test("an interrupted run reports a combination that broke before other histories have ended", async () => {
+test("an interrupted run reports a broken combination, even if other histories have not ended", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const { harness } = site;
   let interrupt: () => void = () => undefined;
@@ -286,7 +286,7 @@ test("an interrupted run reports a combination that broke before other histories
 
 const AGAIN = ["second_cancelled", "second_failed", "third_attempt", "second_each", "bought_again_open"];
 
-test("a shop whose later attempts are orders of their own, each with its own view, passes", async () => {
+test("a shop whose later attempts are separate orders, each with its own view, passes", async () => {
   class SeparateOrders extends CarefulShop {
     override async buy(cart: string): Promise<string | undefined> {
       const hasEnded = (id: string): boolean =>
@@ -333,7 +333,7 @@ test("a shop that loses payments of attempts with their own order_id fails, whet
     ]);
 });
 
-test("a shop that keeps the checkout in a variable of all requests leads simultaneous customers to one page", async () => {
+test("a shop that keeps the checkout in a variable shared by all requests fails when customers buy at the same time", async () => {
   class SharedVariable extends CarefulShop {
     private checkoutUrl: Promise<string | undefined> | undefined;
     override async buy(orderId: string): Promise<string | undefined> {
@@ -346,7 +346,7 @@ test("a shop that keeps the checkout in a variable of all requests leads simulta
   expect([code, findings]).toEqual([1, ["orders_bought_at_once: one_order"]]);
 });
 
-test("a shop that appends a suffix to the order_id passes, although its newest order_id leaves no room for it", async () => {
+test("a shop that appends a suffix to the order_id passes, although its newest order_id leaves no room for the suffix", async () => {
   class Suffixed extends CarefulShop {
     override buy(cart: string): Promise<string | undefined> {
       return super.buy(`${cart}-attempt-1`);
@@ -358,7 +358,7 @@ test("a shop that appends a suffix to the order_id passes, although its newest o
   expect(await judge(Suffixed, ["payment_again", "second_failed"])).toEqual(HELD);
 });
 
-test("a shop that refuses a payment and accepts its repetition is told that it refused, and not that its view is late", async () => {
+test("a shop that refuses a payment event and accepts the retry fails for the refusal, not for a late view", async () => {
   class RefusesFirst extends CarefulShop {
     private readonly refusedIds = new Set<string>();
     override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
@@ -372,7 +372,7 @@ test("a shop that refuses a payment and accepts its repetition is told that it r
 });
 
 test.each(["first", "last"])(
-  "a return page that checks only the %s session_id of its address, and asks about another, breaks never_unpaid",
+  "a return page that checks only the %s session_id of its address, and asks the API about the other, breaks never_unpaid",
   async (checked) => {
     class MixedSessions extends CarefulShop {
       override async welcome(query: URLSearchParams): Promise<void> {
@@ -390,7 +390,7 @@ test.each(["first", "last"])(
 );
 
 test.each(["'", '"'])(
-  "a return page with its order_id in an SQL text in %s breaks never_unpaid",
+  "a return page that allows SQL injection with %s in the order_id breaks never_unpaid",
   async (quote) => {
     class OrderIdInSql extends CarefulShop {
       override async welcome(query: URLSearchParams): Promise<void> {
@@ -407,7 +407,7 @@ test.each(["'", '"'])(
 );
 
 test.each(["cancelled", "failed"])(
-  "a shop that gives an order up because its return says %s loses the payment",
+  "a shop that closes an order because its return page receives status=%s does not book the payment",
   async (status) => {
     class BelievesEnds extends CarefulShop {
       private readonly closedIds = new Set<string>();

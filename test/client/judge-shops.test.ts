@@ -67,7 +67,7 @@ test("every broken shop fails, except for shops whose view shows too little", as
   }
 });
 
-test("every correct return page passes, and every broken page fails", async () => {
+test("every correct return page passes, and every broken return page fails", async () => {
   for (const [name, page] of part(Object.entries(GOOD_PAGES), 12)) {
     const { findings, failed } = await judgePage(page);
     expect([name, findings, failed]).toEqual([name, [], ""]);

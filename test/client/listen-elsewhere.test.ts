@@ -56,7 +56,7 @@ test("a listener on another machine gets the events of its store, verified and f
   await again.stop();
 });
 
-test("the answer of a target on another machine is passed back, and a failed event is sent again", async () => {
+test("a listener on another machine passes its target's answer back, and a failed event is sent again", async () => {
   const { owner, shop, order, listen, run, store } = await openListening();
   // An error page, of which 4 KiB are kept.
   Object.assign(shop, { status: 503, said: "<p>".repeat(10_000) });
@@ -79,7 +79,7 @@ test("the answer of a target on another machine is passed back, and a failed eve
   await listening.stop();
 });
 
-test("a lost request or answer neither loses nor repeats an event", async () => {
+test("a lost request or answer between a listener and the sandbox neither loses nor repeats an event", async () => {
   const { owner, network, shop, order, listen } = await openListening();
   const listening = await listen();
   for (const [at, loses] of (["request", "answer"] as const).entries())

@@ -65,7 +65,7 @@ function portOf({ ready }: ListenCommand): number {
 const outcomes = (lines: readonly ListenLine[]): (string | null)[][] =>
   lines.map(({ type, outcome }) => [type, outcome]);
 
-test("every event is verified and forwarded unchanged: bytes, headers and content type", async () => {
+test("listen verifies every event and forwards its bytes, headers and content type unchanged", async () => {
   const site = await openShop();
   const got = record(site.harness, 3000);
   const listening = await site.listen([
@@ -129,7 +129,7 @@ test("every event is verified and forwarded unchanged: bytes, headers and conten
   );
 });
 
-test("a terminal shows one line for each event, with the shop's answer and the next attempt", async () => {
+test("listen shows one line for each event on a terminal, with the shop's answer and the next attempt", async () => {
   const site = await openShop();
   // The lines use this machine's clock, but the time of the next attempt uses the store's clock.
   await site.advance(26 * 3600 * SECOND);
@@ -164,7 +164,7 @@ test("a terminal shows one line for each event, with the shop's answer and the n
   );
 });
 
-test("lines of sessions and orders are aligned, and a missing answer is shown with its cause", async () => {
+test("listen aligns its lines about sessions and orders, and shows the cause of a missing answer", async () => {
   const site = await openShop();
   const listening = await site.harness.launch(["listen", "--forward", HOOKS]);
   await site.order("order-1001");
@@ -184,7 +184,7 @@ test("lines of sessions and orders are aligned, and a missing answer is shown wi
   expect(listening.text().stdout).toMatch(/order-1003 .*\n {2}→ /);
 });
 
-test("the target's answer is passed to the sandbox, which sends a failed event again, and the line says when", async () => {
+test("listen passes the target's answer to the sandbox, and shows when a failed event is sent again", async () => {
   const site = await openShop();
   site.shop.answers = (number) =>
     number === 1
@@ -213,7 +213,7 @@ test("the target's answer is passed to the sandbox, which sends a failed event a
   expect(lines[2]?.next_try_at).toBeNull();
 });
 
-test("listen answers 502 for a target that is down, hangs or breaks off, and the target gets the event when it is back", async () => {
+test("listen answers 502 if the target gives no complete answer, and forwards the event when the target is back", async () => {
   const site = await openShop();
   site.harness.vacate(3000);
   const listening = await site.listen();
@@ -248,7 +248,7 @@ test("listen answers 502 for a target that is down, hangs or breaks off, and the
   expect(types(shop.got)).toEqual(["order.created", "order.expired"]);
 });
 
-test("a request with a wrong signature or an old timestamp never reaches the target, and the cause is reported", async () => {
+test("a request with a wrong signature or an old timestamp never reaches the target, and listen reports the cause", async () => {
   const site = await openShop();
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
@@ -284,7 +284,7 @@ test("a request with a wrong signature or an old timestamp never reaches the tar
   expect(stdout).not.toMatch(/[0-9a-f]{64}/);
 });
 
-test("the line of a delivery with an injected fault names the fault, and no suspected cause", async () => {
+test("listen's line about a delivery with an injected fault names the fault, and no suspected cause", async () => {
   const site = await openShop();
   const listening = await site.harness.launch(["listen", "--forward", HOOKS]);
   const endpoints = await site.control<{ endpoints: { id: string }[] }>("/endpoints");
@@ -297,7 +297,7 @@ test("the line of a delivery with an injected fault names the fault, and no susp
   );
 });
 
-test("the line of an unverified delivery is followed by its cause", async () => {
+test("listen's line about an unverified delivery is followed by the likely cause", async () => {
   const harness = createHarness();
   const line = ["listen", "--port", "4300", "--forward", HOOKS];
   const listening = await harness.launch(line, { env: { CHECKOUT_SIGNING_SECRET: SECRET } });
@@ -315,7 +315,7 @@ test("the line of an unverified delivery is followed by its cause", async () => 
   );
 });
 
-test("events are forwarded after a rotation of the secret, with and without an overlap", async () => {
+test("listen forwards events after a rotation of the signing secret, with and without an overlap", async () => {
   const site = await openShop();
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
@@ -330,7 +330,7 @@ test("events are forwarded after a rotation of the secret, with and without an o
   expect(lines.map(({ outcome }) => outcome)).toEqual(["forwarded", "forwarded", "forwarded"]);
 });
 
-test("a duplicate is dropped and marked, by the next listener as well", async () => {
+test("listen drops and marks a duplicate, even if an earlier listener forwarded the event", async () => {
   const site = await openShop(ON_DISK);
   const first = await site.listen();
   await site.control("/faults", { action: "duplicate", match: { endpoint_id: first.ready.endpoint_id } });
@@ -361,7 +361,7 @@ test("a duplicate is dropped and marked, by the next listener as well", async ()
   );
 });
 
-test("events are forwarded and duplicates dropped even if the journal fails", async () => {
+test("listen forwards events and drops duplicates even if the journal fails", async () => {
   const site = await openShop(ON_DISK);
   const listening = await site.listen();
   const journal = new Database(join(site.harness.cwd, ".checkout/journal.db"));
@@ -387,7 +387,7 @@ test("an event that the target refused is not a duplicate when it is delivered a
   ]);
 });
 
-test("a requested replay is forwarded, however it was requested", async () => {
+test("listen forwards each replay that events replay requests, with or without --endpoint", async () => {
   const site = await openShop();
   const listening = await site.listen();
   await site.order();
@@ -414,7 +414,7 @@ test("a requested replay is forwarded, however it was requested", async () => {
   });
 });
 
-test("--since forwards accepted events again, from a span of the store's clock or after an event", async () => {
+test("listen --since forwards accepted events again, from a time of the store's clock or after an event", async () => {
   const site = await openShop(ON_DISK);
   const first = await site.listen();
   await site.order();
@@ -525,7 +525,7 @@ test("the ready line of listen --json has the addresses, the endpoint, the event
   });
 });
 
-test("--events filters new and waiting events", async () => {
+test("listen --events filters new and waiting events", async () => {
   const site = await openShop();
   const all = await site.listen();
   await all.stop();
@@ -541,7 +541,7 @@ test("--events filters new and waiting events", async () => {
   expect(types(site.shop.got)).toEqual(["order.succeeded"]);
 });
 
-test("events wait while nobody listens, and go in order to the next listener, at the same endpoint", async () => {
+test("events wait while no listener runs, and go in order to the next listener, at the same endpoint", async () => {
   const site = await openShop();
   const first = await site.listen();
   const id = await site.order();
@@ -563,7 +563,7 @@ test("events wait while nobody listens, and go in order to the next listener, at
   expect(await site.endpoint(endpoint)).toMatchObject({ state: "enabled", url: second.ready.url });
 });
 
-test("a sandbox that restarts on another port is found again, and the restart is reported once", async () => {
+test("listen finds a sandbox that restarts on another port, and reports the restart once", async () => {
   const site = await openShop(ON_DISK);
   const listening = await site.listen();
   await site.stop();
@@ -594,7 +594,7 @@ test("with --exit-on-disconnect, listen exits with 7 when the sandbox stops", as
   expect(JSON.parse(stderr)).toMatchObject({ ok: false, error: { code: "disconnected" }, exit_code: 7 });
 });
 
-test("a second listener takes over, and the first listener reports this and leaves the endpoint alone", async () => {
+test("a second listener takes over, and the first listener ends with an error and does not pause the endpoint", async () => {
   const site = await openShop();
   const first = await site.listen();
   const second = await site.listen();
@@ -644,7 +644,7 @@ test("listen registers a removed endpoint again, and reports a paused or disable
   expect((await listening.heard(2))[1]).toMatchObject({ outcome: "forwarded", target_status: 200 });
 });
 
-test("a stop waits for events that are being forwarded", async () => {
+test("a stopped listener first finishes the events that it is forwarding", async () => {
   const site = await openShop();
   const release: ((response: HttpResponse) => void)[] = [];
   site.shop.answers = () => new Promise<HttpResponse>((resolve) => void release.push(resolve));
@@ -659,7 +659,7 @@ test("a stop waits for events that are being forwarded", async () => {
   );
 });
 
-test("--print-secret prints the secret of the deliveries, before and after a first listen", async () => {
+test("listen --print-secret prints the signing secret of the deliveries, before and after the first listener", async () => {
   const site = await openShop();
   const before = await site.harness.run(["listen", "--print-secret"]);
   expect([before.code, before.stderr]).toEqual([0, ""]);
@@ -683,7 +683,7 @@ test("--print-secret prints the secret of the deliveries, before and after a fir
   await listening.heard(3);
 });
 
-test("hostile texts are printed escaped, and forwarded unchanged", async () => {
+test("listen prints hostile order_ids escaped, and forwards them unchanged", async () => {
   const site = await openShop();
   const got = record(site.harness, 3000);
   const forPeople = await site.harness.launch(["listen", "--forward", HOOKS], { typed: [] });
@@ -774,7 +774,7 @@ async function openReceiver(
   return { harness, got, listening, send, signed };
 }
 
-test("events of a real service are verified and forwarded once, and refused with a wrong signature", async () => {
+test("without a sandbox, listen verifies and forwards each event of a service once, and refuses wrong signatures", async () => {
   const site = await openReceiver();
   expect(site.listening.ready).toMatchObject({
     url: "http://127.0.0.1:4300/",
@@ -813,7 +813,7 @@ test("events of a real service are verified and forwarded once, and refused with
   expect(`${stdout}${stderr}`).not.toContain(SECRET);
 });
 
-test("a target's Retry-After is passed back to the sender, and none is added", async () => {
+test("listen passes the target's Retry-After to the sender, and adds no Retry-After of its own", async () => {
   const site = await openReceiver();
   const answers = [
     { status: 503, headers: { "Retry-After": "7" }, body: "busy" },
@@ -836,7 +836,7 @@ test("a target's Retry-After is passed back to the sender, and none is added", a
   ]);
 });
 
-test("an event is recognised by the id in its signed body, whatever the header says", async () => {
+test("listen recognises a duplicate by the event_id in the signed body, whatever the header says", async () => {
   const site = await openReceiver();
   // The type is of a later version, so no known field shows that the header contradicts the body.
   const { rawHeaders, body } = site.signed({ event_id: EVENT.event_id, type: "order.later" });
@@ -851,7 +851,7 @@ test("an event is recognised by the id in its signed body, whatever the header s
   expect(site.got.length).toBe(1);
 });
 
-test("a request that is not a delivery is refused and not forwarded", async () => {
+test("listen refuses a request that is not a delivery, and does not forward the request", async () => {
   const site = await openReceiver();
   const good = site.signed();
   const rows = [
@@ -868,7 +868,7 @@ test("a request that is not a delivery is refused and not forwarded", async () =
   expect([site.got.length, site.listening.deliveries().length]).toEqual([0, 0]);
 });
 
-test("exactly the valid signature vectors are forwarded, even if the body is not an event", async () => {
+test("listen forwards exactly the valid signature vectors, even if the body is not an event", async () => {
   const { vectors } = JSON.parse(
     readFileSync(join(import.meta.dirname, "../../fixtures/signatures.json"), "utf8"),
   ) as { readonly vectors: readonly Vector[] };
@@ -955,7 +955,7 @@ test("two concurrent deliveries of an event are forwarded once and delay no othe
   expect(site.listening.deliveries().filter(({ outcome }) => outcome === "duplicate").length).toBe(1);
 });
 
-test("--secret-file can contain two secrets during a rotation", async () => {
+test("the file of listen --secret-file can contain two secrets during a rotation", async () => {
   const harness = createHarness();
   const got = record(harness, 3000);
   writeFileSync(join(harness.cwd, "secrets.txt"), `whsec_another-one\n${SECRET}\n`);
@@ -978,7 +978,7 @@ test("--secret-file can contain two secrets during a rotation", async () => {
   expect((await listening.stop()).code).toBe(0);
 });
 
-test("--header-names verifies a service's own headers, and forwards them unchanged", async () => {
+test("listen --header-names verifies a service's own headers, and forwards them unchanged", async () => {
   const harness = createHarness();
   const got = record(harness, 3000);
   writeFileSync(join(harness.cwd, "secret.txt"), `${SECRET}\n`);
@@ -1003,7 +1003,7 @@ test("--header-names verifies a service's own headers, and forwards them unchang
   expect([own.code, own.stderr]).toEqual([2, expect.stringContaining("--header-names")]);
 });
 
-test("a webhook whose body is nested too deeply for any parser is answered", async () => {
+test("listen answers a webhook whose body is nested too deeply to be parsed", async () => {
   const site = await openReceiver();
   const deep = Buffer.from("[".repeat(500_000) + "]".repeat(500_000));
   const rawHeaders = [...site.signed().rawHeaders];
@@ -1033,7 +1033,7 @@ for (const [count, bytes] of [
   // With bodies of this size, each search hashes as many bytes as a search may.
   [5, 200_000],
 ] as const) {
-  test(`${count} unsigned requests of ${bytes} bytes are answered before the search for their causes, and delay no delivery`, async () => {
+  test(`${count} unsigned requests of ${bytes} bytes are answered before listen searches for their causes, and delay no delivery`, async () => {
     const site = await openReceiver();
     const order: string[] = [];
     const flood = Array.from({ length: count }, async () => {
@@ -1055,7 +1055,7 @@ const MIB = 1024 * 1024;
 /** The budget for searches after idle time, in MiB; a single search may hash less. */
 const BURST_MIB = 128;
 
-test("the search for causes has a budget of bytes, and runs in slices between which other work runs", async () => {
+test("the search for the cause of a wrong signature has a budget of bytes, and runs in slices between other work", async () => {
   const asked = (bytes: number) => ({
     rawBody: Buffer.alloc(bytes, "x"),
     headers: Object.entries(
@@ -1131,7 +1131,7 @@ test("a listener accepts only its own and allowed Hosts, and reveals no path of 
   expect(told.filter((text) => /secret-path|very|localhost|3000|hooks/.test(text))).toEqual([]);
 });
 
-test("an invalid option, or combination of options, is a usage error", async () => {
+test("an invalid option of listen, or an invalid combination of options, is a usage error", async () => {
   const harness = createHarness();
   writeFileSync(join(harness.cwd, "secret.txt"), `${SECRET}\n`);
   writeFileSync(join(harness.cwd, "key.txt"), "svc_test_abc\n");
@@ -1245,7 +1245,7 @@ test("the keys of listen: r replays the last event, d shows it with a shortened 
   ).toBe("paused");
 });
 
-test("a stopped listener has reported its events, and ends without waiting for a timer", async () => {
+test("a stopped listener ends without waiting for a timer", async () => {
   const site = await openShop();
   const listening = await site.listen();
   await site.order();

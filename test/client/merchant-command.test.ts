@@ -39,7 +39,7 @@ const HOSTILE_IDS = [
   "\u202Eexe.\u200B",
 ];
 
-test("a command gets an id byte for byte in its environment, and the shell never runs the id", async () => {
+test("a merchant's command gets the order_id unchanged in its environment, and the shell never executes the order_id", async () => {
   expect(HOSTILE_IDS.length).toBeGreaterThan(20);
   const folder = tempFolder();
   const commandLine = `cd '${folder}' && printf '%s' "$CHECKOUT_ORDER_ID" && printf '%s' $CHECKOUT_SESSION_ID`;
@@ -56,7 +56,7 @@ test("a command gets an id byte for byte in its environment, and the shell never
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("a command that receives SIGTERM can end by itself", async () => {
+test("a merchant's command can handle SIGTERM and end by itself", async () => {
   const folder = tempFolder();
   const asked = new AbortController();
   const commandLine = `cd '${folder}'; trap 'echo ended; exit 0' TERM; touch begun; sleep 60 & wait`;
@@ -109,7 +109,7 @@ test("drills and explore run exactly the typed command line, even if the store h
   }
 });
 
-test("explore reads only the view of its own order, not of an order that a stranger creates meanwhile", async () => {
+test("explore reads only the views of its own orders, not of orders that somebody else creates meanwhile", async () => {
   const harness = createHarness();
   await harness.start();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
@@ -133,7 +133,7 @@ test("explore reads only the view of its own order, not of an order that a stran
   expect(viewed.size).toBeGreaterThan(1);
 });
 
-test("every command option refuses a command with a placeholder, and says which variable to read", async () => {
+test("every option that takes a shell command refuses {order_id} and {session_id}, and names the variable to read", async () => {
   const harness = createHarness();
   const view = "--order-view-command x --paid-when paid";
   const rows = [

@@ -80,7 +80,7 @@ test("sandbox pay simulates every outcome with its events, and refuses impossibl
   }
 });
 
-test("a late result is recorded and never applied", async () => {
+test("a payment result after the checkout has expired is recorded and never applied", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const id = await idOf(harness, "order-1");
@@ -98,7 +98,7 @@ test("a late result is recorded and never applied", async () => {
   await sandbox.stop();
 });
 
-test("sandbox clock advance does due work at the time when it is due, and prints it in order", async () => {
+test("sandbox clock advance does due work at its due time, and prints the changes in chronological order", async () => {
   const harness = createHarness();
   await harness.start();
   const first = await idOf(harness, "order-1");
@@ -118,7 +118,7 @@ test("sandbox clock advance does due work at the time when it is due, and prints
   expect(await statusOf(harness, first)).toBe("expired");
 });
 
-test("a checkout expires by timer, on read, after downtime and after the clock went back", async () => {
+test("a checkout expires by a timer, when it is read, after downtime, and after the clock was set back", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const byTimer = await idOf(harness, "order-1");
@@ -240,7 +240,7 @@ test("a create with --wait prints the awaited status, or exits with the reason w
   expect((await harness.run(["sessions", "get", id, "--until", "final"])).code).toBe(2);
 });
 
-test("due work is done in chronological order, whichever call notices it", async () => {
+test("due work is done in chronological order, whichever request notices the due work", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   await harness.run(["sandbox", "clock", "freeze"]);
@@ -259,7 +259,7 @@ test("due work is done in chronological order, whichever call notices it", async
   await sandbox.stop();
 });
 
-test("a clock advance does all work that becomes due, however much", async () => {
+test("sandbox clock advance does all work that becomes due, even for 1,500 orders", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--rate-limit", "off", "--quiet"]);
   await harness.run(["sandbox", "clock", "freeze"]);
@@ -302,7 +302,7 @@ test("a failed wait still reports the created order, and ends at its timeout", a
   expect(harness.clock.now() - began).toBeLessThan(8000);
 });
 
-test("concurrent moves of a clock all count, and reading a clock changes nothing", async () => {
+test("concurrent moves of a store's clock are all applied, and reading the clock changes nothing", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--quiet"]);
   const { control_token: token } = JSON.parse(harness.readState("run.json")) as {

@@ -13,7 +13,7 @@ function sorted(texts: readonly string[]): string[] {
   return [...new Set(texts)].toSorted();
 }
 
-test("every broken or cheating receiver fails with exactly its causes", async () => {
+test("every broken or cheating receiver fails the webhook drill with exactly the expected causes", async () => {
   const found = [];
   for (const { name, make } of BROKEN_RECEIVERS) {
     const report = await drillWebhooksInMemory(make(), { consent: true });
@@ -28,7 +28,7 @@ test("every broken or cheating receiver fails with exactly its causes", async ()
   );
 });
 
-test("every correct receiver passes", async () => {
+test("every correct receiver passes the webhook drill", async () => {
   const found = [];
   for (const { name, make } of GOOD_RECEIVERS) {
     const report = await drillWebhooksInMemory(make(), { consent: true });
@@ -39,7 +39,7 @@ test("every correct receiver passes", async () => {
   );
 });
 
-test("exactly the receivers that are listed as undetectable pass although they are broken", async () => {
+test("every broken receiver that is listed as undetectable passes the webhook drill", async () => {
   const found = [];
   for (const { name, make } of UNSEEN_RECEIVERS)
     found.push([name, (await drillWebhooksInMemory(make(), { consent: true })).passed]);
@@ -62,7 +62,7 @@ test("checklist run webhooks reports the expected causes, verdict and exit code 
     expect([one.name, ...(await told(one))]).toEqual([one.name, [], "passed", 0]);
 });
 
-test("a receiver that fails on a type that it accepted before does not pass", async () => {
+test("a receiver that fails on an event type that it accepted before does not pass the webhook drill", async () => {
   const site = await openDrillSite();
   const session = async (): Promise<string> => {
     const { body } = await site.sandbox().request({
@@ -99,7 +99,7 @@ test("a receiver that fails on a type that it accepted before does not pass", as
   }
 });
 
-test("the drill sends only events of the newest order that the receiver accepted", async () => {
+test("the webhook drill sends genuine events only of the newest order whose events the receiver accepted", async () => {
   const site = await openDrillSite();
   await site.pay(await site.order(), "succeeded");
   await eventually("all events are accepted", async () =>

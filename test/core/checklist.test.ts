@@ -471,7 +471,7 @@ const ROWS: readonly Row[] = [
   ],
 ];
 
-test("the facts determine an item's status, reason and next command, and the checklist is ready only if the item passes", () => {
+test("the facts determine a checklist item's status, reason and next command, and the checklist is ready only if every item passes", () => {
   expect(judgeItems(READY).verdict).toBe("ready");
   const seen = new Set<string>();
   for (const [name, facts, status, reason, next] of ROWS) {
@@ -495,7 +495,7 @@ test("the facts determine an item's status, reason and next command, and the che
   for (const name of CHECKLIST_ITEMS) expect(seen).toContain(`${name} pass`);
 });
 
-test("every item gives its reason and a complete next command", () => {
+test("every checklist item has a reason and a complete next command", () => {
   for (const [, differing] of ROWS) {
     const { items } = judgeItems({ ...READY, ...differing });
     expect(items.map(({ name }) => name)).toEqual(CHECKLIST_ITEMS);
@@ -511,7 +511,7 @@ const WEBHOOK_DRILL = TEXTS.webhookDrill(JSON.stringify(HOOKS));
 const passedText = (title: Words): string =>
   english(TEXTS.ended(title, true, ORDER_STEPS.length, ORDER_STEPS.length));
 
-test("evidence has the ids, times and steps of the observations", () => {
+test("the evidence of a checklist item has the ids, times and steps of the observations", () => {
   const failed = drill({ passed: false, steps: [PASSED_STEP, FAILED_STEP] });
   const facts: ReadinessFacts = {
     ...READY,
@@ -573,7 +573,7 @@ test("evidence has the ids, times and steps of the observations", () => {
   });
 });
 
-test("evidence lists all capabilities of a kind and all paused endpoints", () => {
+test("the evidence of the checklist lists all capabilities of a kind and all paused endpoints", () => {
   const evidenceOf = (name: ItemName, more: Partial<ReadinessFacts>) =>
     judgeItems({ ...READY, ...more }).items.find((item) => item.name === name)?.evidence;
   const capabilities = ["EUR", "JPY"].map((one) => ({ kind: "currency", name: one, active: true }) as const);
@@ -617,7 +617,7 @@ test("the evidence of a drill shows the first five failed steps, and counts the 
   ]);
 });
 
-test("an item that passes with a risk makes the checklist ready with risks, and a failed item makes it not ready", () => {
+test("the checklist is ready with risks if an item passes with a risk, and not ready if an item fails", () => {
   const origins = (...all: string[]): Partial<ReadinessFacts> => ({
     returnOrigins: all.map((origin) => ({ origin, createdAt: NOW })),
   });
@@ -652,7 +652,7 @@ test("an item that passes with a risk makes the checklist ready with risks, and 
   ]);
 });
 
-test("an item that passes with a risk states the remedy", () => {
+test("a checklist item that passes with a risk states the remedy", () => {
   const local = { returnOrigins: [{ origin: "http://localhost:3000", createdAt: NOW }] };
   const waive = (one: Waiver["drill"]) => ({ waivers: [{ drill: one, reason: "later", at: NOW - 1 }] });
   const waived = (name: string) => TEXTS.waivedUntil(name, "2026-01-22T11:59:59.999Z", "later");
@@ -752,7 +752,7 @@ test("a waiver replaces a drill for 7 days, as a risk, unless the drill fails af
   );
 });
 
-test("a report lists the titles of the items, in the order of the checklist", () => {
+test("the Markdown report of the checklist lists the titles of all items, in the order of the checklist", () => {
   const titles = CHECKLIST_ITEMS.map((name) => english(ITEM_TITLES[name]));
   const report = {
     ...judgeItems(READY),
@@ -767,7 +767,7 @@ test("a report lists the titles of the items, in the order of the checklist", ()
   expect(["five", "six", "seven", "eight"].indexOf(ITEM_COUNT_WORD) + 5).toBe(CHECKLIST_ITEMS.length);
 });
 
-test("the JUnit file has a failure or error exactly if the checklist is not ready, or has risks that are not allowed", () => {
+test("the checklist's JUnit file has a failure or error exactly if the checklist is not ready or has forbidden risks", () => {
   const rows: readonly (readonly [Partial<ReadinessFacts>, boolean, boolean])[] = [
     [{}, false, true],
     [{}, true, true],
@@ -794,7 +794,7 @@ test("the JUnit file has a failure or error exactly if the checklist is not read
   }
 });
 
-test("an action is refused if it changes nothing, its subject is unknown, or it opens the gate without a request or without an approval", () => {
+test("an administrative action is refused if it changes nothing, has an unknown subject, or opens the gate without a request or approval", () => {
   const request = act(1, "request_production");
   const rows: readonly (readonly [RecordedAction[], AdminAction["action"], string, string?])[] = [
     [[], "request_production", ""],
@@ -912,7 +912,7 @@ test("the checklist of another service passes an item only if the calibration re
   expect(new Set(reasons.values()).size).toBe(reasons.size);
 });
 
-test("an item that passes because of a calibration record has a risk, and its evidence cites the decision", () => {
+test("a checklist item that passes because of a calibration record has a risk, and its evidence cites the decision", () => {
   const { items } = judgeService(recordOf({ 5: "confirmed", 20: "contradicted" }), COMMAND);
   const replay = items.filter(({ name }) => name === "idempotency_replay");
   expect(checklistOf(replay).verdict).toBe("ready_with_risks");
@@ -922,7 +922,7 @@ test("an item that passes because of a calibration record has a risk, and its ev
   ]);
 });
 
-test("a published report escapes untrusted markup and mentions, and contains no secret", () => {
+test("a checklist report escapes untrusted markup and mentions, and contains no secret", () => {
   const hostile = `</failure><b>&"'\`\`\`\`| @team [x](http://evil.example) svc_test_abcdefgh \u202e\u0007\ufffe]]>`;
   const item: ChecklistItem = {
     name: "production_gate",

@@ -34,7 +34,7 @@ test("the description of the control API names the address of the sandbox as its
   ]);
 });
 
-test("every reference resolves, and every component is referenced", () => {
+test("every reference in the control API's description resolves, and every component is referenced", () => {
   const references = new Set<Json>(objects.flatMap(({ value }) => value["$ref"] ?? []));
   const named = KINDS.flatMap((kind) =>
     Object.keys(valueAt(`#/components/${kind}`) ?? {}).map((name) => `#/components/${kind}/${name}`),
@@ -43,7 +43,7 @@ test("every reference resolves, and every component is referenced", () => {
   expect(references).toEqual(new Set(named));
 });
 
-test("every request body and answer is a named schema", () => {
+test("every request body and answer of the control API is a named schema", () => {
   const schemas = objects.filter(({ at }) =>
     /\/(requestBody|responses\/200)\/content\/[^/]+\/json\/schema$/.test(at),
   );
@@ -53,7 +53,7 @@ test("every request body and answer is a named schema", () => {
   for (const { at, value } of schemas) expect([at, value]).toEqual([at, named]);
 });
 
-test("an object with several fields that is used in two places is a named schema", () => {
+test("a control API object with several fields is a named schema if it is used in two places", () => {
   const places = new Map<string, string[]>();
   for (const { at, value } of objects) {
     if (!/^#\/components\/schemas\/[^/]+\/.*[^/]/.test(at) || value["properties"] === undefined) continue;
@@ -65,14 +65,14 @@ test("an object with several fields that is used in two places is a named schema
   expect([...places.values()].filter(({ length }) => length > 1)).toEqual([]);
 });
 
-test("every field whose name ends in _at has the format date-time, except in a dialect", () => {
+test("every control API field whose name ends in _at has the format date-time, except in a dialect", () => {
   const moments = objects.filter(({ at }) => /\/properties\/\w+_at$/.test(at) && !at.includes("/Dialect/"));
   expect(moments.length).toBeGreaterThan(10);
   const untold = moments.filter(({ value }) => !JSON.stringify(value).includes('"format":"date-time"'));
   expect(untold).toEqual([]);
 });
 
-test("every operation has exactly one declared tag, and every declared tag is used", () => {
+test("every control API operation has exactly one declared tag, and every declared tag is used", () => {
   const subjects = objects.filter(({ at }) => /^#\/tags\/\d+$/.test(at)).map(({ value }) => value["name"]);
   const operations = objects.filter(({ value }) => value["operationId"] !== undefined);
   expect(operations).toHaveLength(OPERATION_NAMES.length);
@@ -80,7 +80,7 @@ test("every operation has exactly one declared tag, and every declared tag is us
   expect(new Set(used)).toEqual(new Set(subjects.map((name) => JSON.stringify([name]))));
 });
 
-test("the only required query parameters are a listener's url and the id to explain", () => {
+test("the only required query parameters of the control API are a listener's url and the id to explain", () => {
   const required = objects.filter(({ value }) => value["in"] === "query" && value["required"] === true);
   const named = required.map(({ at, value }) => [/\/(\w+)\/get\//.exec(at)?.[1], value["name"]]);
   expect(named).toEqual([
@@ -90,7 +90,7 @@ test("the only required query parameters are a listener's url and the id to expl
   ]);
 });
 
-test("every operation is described in one to four sentences", () => {
+test("every control API operation is described in one to four sentences", () => {
   const said = objects
     .filter(({ value }) => value["operationId"] !== undefined)
     .map(({ value }) => [value["operationId"], JSON.stringify(value["description"]).slice(1, -1)] as const);
@@ -103,7 +103,7 @@ test("every operation is described in one to four sentences", () => {
   expect(wrong).toEqual([]);
 });
 
-test("the schema of a restricted string field states its length, format or pattern", () => {
+test("the control API's schema of a restricted string states its length, format or pattern", () => {
   const rows: readonly (readonly [name: string, field: string, says: readonly string[]])[] = [
     ["CreateStoreRequest", "name", ["maxLength", "minLength", "not", "pattern"]],
     ["AddPriceRequest", "id", ["maxLength", "minLength", "not", "pattern"]],

@@ -22,7 +22,7 @@ const PRICE = {
   paymentMethod: "wechat_pay",
 } as const;
 
-test("every accepted body is among the bodies that createRequestsFor derives from its terms", () => {
+test("createRequestsFor derives every accepted create body from the terms of the purchase", () => {
   let bodies: readonly Readonly<Record<string, string | number>>[] = [{}];
   for (const [name, value] of Object.entries(VALUES))
     bodies = bodies.flatMap((body) => [body, { ...body, [name]: value }]);

@@ -73,7 +73,7 @@ function shrunk(from: Schedule, isBroken: (one: Schedule) => boolean): readonly 
   return [step.value, tried];
 }
 
-test("shrinking keeps the violation, removes every unneeded step, and tries no schedule twice", () => {
+test("shrinking a schedule keeps the violation, removes every unneeded fault, and tries no schedule twice", () => {
   fc.assert(
     fc.property(schedule, fc.nat(), (from, salt) => {
       // An arbitrary predicate: a violation may also depend on the absence of a step.
@@ -91,7 +91,7 @@ test("shrinking keeps the violation, removes every unneeded step, and tries no s
   );
 });
 
-test("shrinking keeps exactly the needed faults of any schedule", () => {
+test("shrinking a schedule keeps exactly the faults that the violation needs", () => {
   fc.assert(
     fc.property(schedule, fc.nat(), (from, salt) => {
       const needed = from.faults.filter((_fault, at) => fractionOf(`${salt} ${at}`) < 0.5);
@@ -123,7 +123,7 @@ function wavesOf(salt: number, seed: string): { readonly all: Schedule[]; readon
   return { all, broken: runs.filter(({ isBroken }) => isBroken).map((one) => one.schedule) };
 }
 
-test("no schedule runs twice or contains a broken schedule, and a seed repeats the order", () => {
+test("explore runs no schedule twice and none that contains a broken schedule, and a seed repeats the order", () => {
   fc.assert(
     fc.property(fc.nat(), (salt) => {
       const { all, broken } = wavesOf(salt, "a");
@@ -144,7 +144,7 @@ test("no schedule runs twice or contains a broken schedule, and a seed repeats t
   );
 });
 
-test("the first wave has every fault at every place, and every other outcome of a payment", () => {
+test("explore first runs every fault at every place, and every other outcome of a payment", () => {
   const plain: KnownRun = { schedule: NO_FAULTS, places: PLACES, score: 0, isBroken: false };
   const wave = nextWave([plain], { seed: "s", kills: NO_KILLS });
   expect(wave).toHaveLength(2 * API_ACTIONS.length + 2 * DELIVERY_ACTIONS.length + 6);
@@ -159,7 +159,7 @@ test("the first wave has every fault at every place, and every other outcome of 
   expect(killed).toContain("kill_after_answer at order.succeeded 1");
 });
 
-test("the table of places has the result of each schedule with one fault or one other payment, and no pairs", () => {
+test("explore's table has the results of schedules with one fault or another payment outcome, but not of pairs", () => {
   const orders = { method: "POST", path: "/v1/orders", nth: 1 } as const;
   const single = (action: "latency" | "kill" | "reset"): Schedule => ({
     faults: [faultAt(orders, action)],
@@ -180,7 +180,7 @@ test("the table of places has the result of each schedule with one fault or one 
   ]);
 });
 
-test("pairs at places that only a fault created come first, then pairs of the faults that changed the run most", () => {
+test("explore first runs pairs with requests that only a fault caused, then pairs of the faults that changed the run most", () => {
   const single = (action: "latency" | "status" | "truncate"): Schedule => ({
     faults: [faultAt({ method: "POST", path: "/v1/orders", nth: 1 }, action)],
     payer: "succeeded",
@@ -334,7 +334,7 @@ const SHOWN: Readonly<Partial<Record<Cause, Seen>>> = {
   answers_forged: { deliveries: [CREATED, delivery("pending", 2, { fault: "stale" }), SUCCEEDED] },
 };
 
-test("a correct run passes, and a run that shows one cause is reported with this cause alone", () => {
+test("explore passes a correct run, and reports a run with one mistake with exactly its cause", () => {
   const good = verdictsOn(factsOf({}));
   expect(good.brokenRules).toEqual([]);
   expect([...good.judgedRules].toSorted()).toEqual([
@@ -407,7 +407,7 @@ test("a view without bookings and amount leaves their rules unjudged, and a miss
   expect(names({ purchase: FAILED, again: {} })).toContain("recovery");
 });
 
-test("a schedule becomes a history of faults, purchase, payment and deliveries", () => {
+test("explore turns a schedule into steps: faults, purchase, payment and deliveries", () => {
   const kill = faultAt({ eventType: "order.succeeded", nth: 1 }, "kill");
   const reset = faultAt({ method: "POST", path: "/v1/orders", nth: 1 }, "reset");
   const { steps } = historyOf(
@@ -424,7 +424,7 @@ test("a schedule becomes a history of faults, purchase, payment and deliveries",
   ]);
 });
 
-test("places are numbered among equal requests, at most three each, with ids replaced by *", () => {
+test("explore numbers equal requests from 1 to at most 3, with ids replaced by *", () => {
   const id = "019b76da-a800-7431-bdd6-2b726751ef51";
   const seen = (method: string, path: string) => ({ method, path, status: 200, isFaulty: false });
   const places = placesOf({
@@ -447,7 +447,7 @@ test("places are numbered among equal requests, at most three each, with ids rep
   ]);
 });
 
-test("a run's score counts retries, refusals and a failed purchase beyond the run without faults, but no missing deliveries", () => {
+test("a run's score counts the retries, refusals and failed purchase that the run without faults lacks, but not missing deliveries", () => {
   const request = { method: "POST", path: "/v1/orders", status: 201, isFaulty: false };
   const good: Trace = { requests: [request], deliveries: [SUCCEEDED], hasOrder: true, hasPurchased: true };
   expect(differenceScore(good, good)).toBe(0);

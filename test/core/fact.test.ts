@@ -5,7 +5,7 @@ import { refuseFact } from "../../src/core/refusals.ts";
 import { reasonWords } from "../../src/core/webhook/endpoint.ts";
 import { PARTS } from "../../src/core/refusals/parts.ts";
 
-test("a text has the same placeholders in both languages, unless its English words come from a library", () => {
+test("a message has the same placeholders in both languages, unless its English words come from a library", () => {
   const texts = Object.values(PARTS).filter(([one]) => one !== "{said}");
   const different = texts.filter(([one, other]) => namesIn(one).join() !== namesIn(other).join());
   expect(different).toEqual([]);

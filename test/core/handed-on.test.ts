@@ -171,7 +171,7 @@ const LOST: readonly Form[] = [
   ["another value", BODY.replace("1999", "19.99"), "unexplained"],
 ];
 
-test(`each of ${RESTORED.length + LOST.length} forms in which a body is passed on is recognised, and proven if the body can be restored`, () => {
+test(`each of ${RESTORED.length + LOST.length} changed forms of a webhook body is diagnosed, with proof if the body can be restored`, () => {
   expect(RESTORED.length).toBeGreaterThan(40);
   const told = [
     ...RESTORED.map(([name, rawBody, , body]) => {
@@ -257,7 +257,7 @@ const PASTED: readonly Pasted[] = [
   ["an empty one", "", "secret_missing"],
 ];
 
-test(`each of ${PASTED.length} wrongly pasted secrets is recognised, and no message repeats a secret`, () => {
+test(`each of ${PASTED.length} wrongly pasted secrets is diagnosed, and no message repeats a secret`, () => {
   expect(PASTED.length).toBeGreaterThan(40);
   const told = PASTED.map(([name, secrets, code, key]) => {
     const causes = causesOf(BODY, key === undefined ? { secrets } : { secrets, key });

@@ -10,7 +10,7 @@ const code = (text: string | Uint8Array): string => {
   return outcome.ok ? "ok" : outcome.refusal.code;
 };
 
-test("output of JSON.stringify is parsed unchanged", () => {
+test("the strict JSON parser returns output of JSON.stringify unchanged", () => {
   const value = fc.jsonValue({ maxDepth: 6, noUnicodeString: false }).filter((json) => onlyKeptNumbers(json));
   fc.assert(
     fc.property(value, (json) => {
@@ -21,7 +21,7 @@ test("output of JSON.stringify is parsed unchanged", () => {
   );
 });
 
-test("any text that JSON.parse refuses is refused", () => {
+test("the strict JSON parser refuses every text that JSON.parse refuses", () => {
   fc.assert(
     fc.property(fc.string({ unit: ANY_CHARACTER, maxLength: 40 }), (text) => {
       let legal = true;
@@ -36,7 +36,7 @@ test("any text that JSON.parse refuses is refused", () => {
   );
 });
 
-test("a number is kept exactly, or refused with the name of its field", () => {
+test("the strict JSON parser keeps a number exactly, or refuses it with the name of its field", () => {
   const kept = ["100.0", "1e2", "1E+2", "100e-2", "0.1e1", "-0", "9007199254740991", "0e5", "1.5", "12.340"];
   for (const literal of kept) expect([literal, code(`{"n":${literal}}`)]).toEqual([literal, "ok"]);
   expect(parse('{"n":100.0}')).toEqual({ ok: true, value: { n: 100 } });
@@ -57,7 +57,7 @@ test("a number is kept exactly, or refused with the name of its field", () => {
   }
 });
 
-test("duplicate keys, half surrogate pairs, byte order marks, invalid UTF-8, empty bodies and more than 8 levels are refused", () => {
+test("the strict JSON parser refuses duplicate keys, half surrogate pairs, byte order marks, invalid UTF-8, empty bodies and over 8 levels", () => {
   const rows: (string | Uint8Array)[] = [
     '{"a":1,"a":1}',
     '{"a":1,"\\u0061":2}',
@@ -90,7 +90,7 @@ test("duplicate keys, half surrogate pairs, byte order marks, invalid UTF-8, emp
   for (const row of fine) expect([row, code(row)]).toEqual([row, "ok"]);
 });
 
-test("a refusal has a message of its own for each mistake, and quotes no value of the body", () => {
+test("the refusal of malformed JSON has a separate message for each mistake, and quotes no value of the body", () => {
   const rows = [
     [Uint8Array.of(0x22, 0x80, 0x22), ""],
     ["\ufeff{}", ""],

@@ -28,7 +28,7 @@ const run = (log: readonly LoggedCreate[], more: Partial<WatchedRun> = {}): Watc
 });
 const FAILED = { isDone: false };
 
-test("the log of a purchase's creates under faults determines the broken rule and its cause", () => {
+test("the logged creates of a purchase with faults determine the broken rule and its cause", () => {
   const rows: readonly (readonly [
     what: string,
     runs: readonly WatchedRun[],
@@ -103,7 +103,7 @@ test("a purchase with two orders, or with an order of another order_id, breaks o
   });
 });
 
-test("a client is hasty if a create of its last run came before the end of Retry-After", () => {
+test("a client counts as hasty if its last run sends a create before the end of Retry-After", () => {
   const early = create({ isEarly: true });
   const hasty = (log: readonly LoggedCreate[]): boolean =>
     retriesEarly({ runs: [run(log)], liveCount: 1, hasNewOrderId: false });

@@ -43,7 +43,7 @@ function verdict(...facts: Parameters<typeof judgeHistory>[1]): string {
   return judged.state === "held" ? "held" : `not judged: ${judged.field}`;
 }
 
-test("every rule is broken only by its own violation", () => {
+test("each violation breaks exactly the expected rule", () => {
   const refused = { kind: "refused", type: "order.created", isForeign: false } as const;
   const failed = [{ hasEnded: true, isDone: false, got: "exit code 1" }];
   const endless = [{ hasEnded: false, isDone: false, got: "" }];
@@ -88,7 +88,7 @@ test("every rule is broken only by its own violation", () => {
     expect([expected, verdict(...facts)]).toEqual([expected, expected]);
 });
 
-test("a booking without a payment has the cause that the status shows, or the return if the customer has returned", () => {
+test("the cause of a booking without a payment is the order's status, or the customer's return if it came first", () => {
   const cause = (...facts: Parameters<typeof judgeHistory>[1]): unknown => {
     const judged = judgeHistory({}, facts, undefined);
     return judged.state === "broken" ? judged.cause : judged.state;
@@ -186,7 +186,7 @@ test("a history uses only orders that it created, and declares the settings that
   }
 });
 
-test("no combination of places looks at an order while the API fails, when no shop can know the payment", () => {
+test("no combination checks the view of an order while the API fails, because no shop can know the payment then", () => {
   for (const name of pairedCombinations(() => true).map(combinationName)) {
     const { steps } = historyOf(name);
     const [start, end] = ["findIndex", "findLastIndex"].map((find) =>
@@ -226,12 +226,12 @@ test("neighbour order_ids differ only in the last character of their number, a d
   ]);
 });
 
-test("long order_ids that differ in case differ only in case", () => {
+test("neighbour order_ids that differ in case differ only in case, even if the order_ids are long", () => {
   const [id, other] = neighbourIds(`order-${"7".repeat(26)}`, "other_case");
   expect([id, other]).toEqual([`order-${"7".repeat(25)}`, `Order-${"7".repeat(25)}`]);
 });
 
-test("bookings and amount of a view are read from fields or by patterns", () => {
+test("the bookings and the amount of an order view are read from JSON fields or by patterns", () => {
   const xml = "<status>paid</status><parcels>2</parcels>";
   const shown = parseView(xml, { paidWhen: /paid/, bookings: String.raw`<parcels>(\d+)`, amount: "amount" });
   expect(shown).toEqual({ paid: true, times: 2, amountMinor: null });
@@ -250,7 +250,7 @@ test("bookings and amount of a view are read from fields or by patterns", () => 
   expect(parseView("no JSON", { paidWhen: undefined })).toBeUndefined();
 });
 
-test("the decimals of an amount in a view are read by the currency of the order", () => {
+test("an amount in an order view is read with the decimals of the order's currency", () => {
   const amountIn = (currency: string, sum: string | number) =>
     parseView(JSON.stringify({ paid: true, sum }), { paidWhen: undefined, amount: "sum", currency })
       ?.amountMinor;
@@ -273,7 +273,7 @@ test("writing the shop section keeps the rest of the file, and patterns and sett
   expect(["3s", "60s", "61s", "soon"].map(isDelay)).toEqual([true, true, false, false]);
 });
 
-test("a long view is cut around the passages that the judge reads", () => {
+test("a long order view is shortened to the passages that the judge reads", () => {
   const page = `<html><head>${"<meta>".repeat(50)}</head><body><p>Order 7 is <b>paid</b></p>${"<i></i>".repeat(99)}2 parcels</body>`;
   const paidWhen = /<b>paid/;
   expect(viewExcerpt(page, { paidWhen })).toMatch(/^[^…]*Order 7 is <b>paid<\/b>[^…]*$/);

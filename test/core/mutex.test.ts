@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createTurnQueue } from "../../src/core/mutex.ts";
 
-test("turns run one after the other, but the next turn runs while a turn steps aside", async () => {
+test("the turn queue runs one turn at a time, and runs the next turn while a turn steps aside", async () => {
   const { run: inTurn } = createTurnQueue();
   const seen: string[] = [];
   const waited = Promise.withResolvers<void>();
@@ -20,7 +20,7 @@ test("turns run one after the other, but the next turn runs while a turn steps a
   expect(seen).toEqual(["first begins", "second begins", "second ends", "first goes on"]);
 });
 
-test("a turn ends when its work fails, even while the work steps aside", async () => {
+test("the turn queue ends a turn when its work fails, even while the work steps aside", async () => {
   const { run: inTurn } = createTurnQueue();
   const failing = inTurn((aside) => aside(() => Promise.reject(new Error("failed aside"))));
   const later = inTurn(() => Promise.reject(new Error("failed")));
@@ -29,7 +29,7 @@ test("a turn ends when its work fails, even while the work steps aside", async (
   await inTurn(async () => undefined);
 });
 
-test("as many turns run at the same time as the limit allows, also after it changes", async () => {
+test("the turn queue runs as many turns at the same time as its limit allows, even after the limit changes", async () => {
   const { run, setLimit } = createTurnQueue(2);
   const begun: number[] = [];
   const ends = [1, 2, 3, 4, 5].map((number) => {

@@ -92,7 +92,7 @@ test("every command changes a checkout as decision 10 says, or is refused", () =
   }
 });
 
-test("only an open checkout expires, exactly at its time", () => {
+test("only an open checkout expires, exactly at its expiry time", () => {
   expect(isExpiryDue(checkout("pending"), 999)).toBe(false);
   expect(isExpiryDue(checkout("created"), 1000)).toBe(true);
   expect(isExpiryDue(checkout("succeeded"), 5000)).toBe(false);

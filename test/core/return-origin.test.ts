@@ -267,11 +267,11 @@ function refusalOf(outcome: Outcome<unknown>): Refusal {
   return outcome.refusal;
 }
 
-test("an https origin with a name, or any origin on this machine, is accepted as written", () => {
+test("a return origin is accepted as written if it is an https origin with a host name, or on this machine", () => {
   for (const text of GOOD) expect(parseReturnOrigin(text)).toEqual({ ok: true, value: text });
 });
 
-test("every other return origin is refused with its own reason", () => {
+test("every invalid return origin is refused with the expected reason", () => {
   const rows = Object.entries(REFUSED).flatMap(([rule, texts]) => texts.map((text) => [rule, text] as const));
   expect(rows.length).toBeGreaterThanOrEqual(60);
   for (const [rule, text] of rows) {
@@ -287,13 +287,13 @@ test("every other return origin is refused with its own reason", () => {
   }
 });
 
-test("a refusal suggests the right origin, or only an example if the intended origin is unclear", () => {
+test("the refusal of a return origin suggests the right origin, or only an example if the intended origin is unclear", () => {
   for (const [typed, instead = EXAMPLE] of INSTEAD) {
     expect([typed, refusalOf(parseReturnOrigin(typed)).told?.values["instead"]]).toEqual([typed, instead]);
   }
 });
 
-test("a browser leaves an accepted origin unchanged", () => {
+test("browsers leave an accepted return origin unchanged", () => {
   const part = fc.constantFrom(...PARTS);
   const text = fc.oneof(
     fc.array(part, { maxLength: 8 }).map((parts) => parts.join("")),
@@ -313,7 +313,7 @@ test("a browser leaves an accepted origin unchanged", () => {
   fc.assert(check, { seed: SEED, numRuns: 20_000 });
 });
 
-test("the database table accepts every origin and path that the core accepts, and refuses some that the core refuses", () => {
+test("the table return_origins accepts every origin and path that the core accepts, and refuses some that the core refuses", () => {
   const opened = openDatabase(join(tempFolder(), "sandbox.db"), { kind: SANDBOX_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
   const connection = opened.value;
@@ -400,7 +400,7 @@ const REFUSED_PATHS: Readonly<Partial<Record<PartName, readonly string[]>>> = {
 /** Paths that only the parser refuses, not the table. */
 const SPELLED_OTHERWISE = new Set(REFUSED_PATHS.path_as_browsers_write);
 
-test("a return path is accepted as browsers write it, and any other path is refused with its own reason", () => {
+test("a return path is accepted as browsers write it, and any other path is refused with the expected reason", () => {
   for (const path of GOOD_PATHS) expect(parseReturnPath(path)).toEqual({ ok: true, value: path });
   for (const [rule, paths] of Object.entries(REFUSED_PATHS)) {
     for (const path of paths) {
@@ -414,7 +414,7 @@ test("a return path is accepted as browsers write it, and any other path is refu
   }
 });
 
-test("an accepted path leads to its registered origin and to no other", () => {
+test("an accepted return path leads to its registered origin and to no other origin", () => {
   const part = fc.constantFrom(..."/ // . .. %2e a @ : ? # \\ é ; * % %00 http:// evil.example".split(" "));
   const text = fc.oneof(
     fc.array(part, { maxLength: 8 }).map((parts) => parts.join("")),
@@ -432,7 +432,7 @@ test("an accepted path leads to its registered origin and to no other", () => {
   fc.assert(check, { seed: SEED, numRuns: 20_000 });
 });
 
-test("a customer returns with the ids and never with a status", () => {
+test("a return URL has the order_id and the session_id, and never a status", () => {
   const address = returnAddress(
     { origin: "https://shop.example:8443", path: "/thanks" },
     {

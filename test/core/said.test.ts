@@ -37,7 +37,7 @@ function rowWords(name: string, ...values: readonly string[]): Words {
   return typeof row === "function" ? row(...values) : row;
 }
 
-test("a fact has the words of its row with its values, a fact within a fact in its own language", () => {
+test("a fact is shown with its sentence and values, and a nested fact is shown in the same language", () => {
   const rows: readonly (readonly [name: string, ...values: string[]])[] = [
     ["shows_paid", "3 and 4, it says"],
     ["answered", "503", "order.succeeded"],
@@ -54,7 +54,7 @@ test("a fact has the words of its row with its values, a fact within a fact in i
 });
 
 test.each(["something that an older version said", factOf("of_next_year", "x"), factOf("toString")])(
-  "%j, which has no row, is shown as its text or its name",
+  "a fact without a sentence is shown as its text or its name: %j",
   (said) => {
     const text = typeof said === "string" ? said : said.fact;
     expect(wordsOf(said)).toEqual([text, text]);

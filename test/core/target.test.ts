@@ -193,7 +193,7 @@ test("a webhook address has at most 2,048 characters", () => {
   expect(parseTarget(long(2049), POLICY)).toMatchObject({ refusal: { code: "invalid_parameter" } });
 });
 
-test("every other address is refused as a webhook target, however it is spelled", () => {
+test("every address except this machine and allowed hosts is refused as a webhook target, in any spelling", () => {
   const all = FORBIDDEN.flatMap(([facts, urls]) => urls.map((url) => [url, facts] as const));
   expect(all.length).toBeGreaterThanOrEqual(70);
   for (const [url, facts] of all) {
@@ -297,7 +297,7 @@ test("--allow-target takes a host as in a URL, in any letter case, and a refusal
   });
 });
 
-test("sandbox start and listen refuse to allow an address to which nothing is sent, in any spelling", async () => {
+test("sandbox start and listen refuse --allow-target with a forbidden address, in any spelling", async () => {
   const harness = createHarness();
   const spelled =
     "0.0.0.0 0 0.0 0x0 00.0x0.0 [::] [::0] [0:0:0:0:0:0:0:0] [::ffff:0.0.0.0] 169.254.169.254 0xa9fea9fe 2852039166 [::ffff:a9fe:a9fe] 255.255.255.255 224.0.0.1";

@@ -13,7 +13,7 @@ const UNREADABLE_BODIES = [
   "[".repeat(9) + "]".repeat(9),
 ];
 
-test("the messages of v1 stay byte for byte, because clients may compare them", async () => {
+test("the error messages of v1 match their golden file, because clients may compare them", async () => {
   const messages = Object.entries(V1_REFUSALS).flatMap(([code, sentences]) =>
     Object.keys(sentences).map((fact) => `${code} ${fact}: ${refusalMessage(fact as FactName)}`),
   );

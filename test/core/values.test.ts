@@ -148,7 +148,7 @@ test("a request's fingerprint is the same in every version, so that replays surv
   );
 });
 
-test("a create's fingerprint depends on its path and the values of its fields, not on their order, and a key is refused with another fingerprint", () => {
+test("a create's fingerprint depends on its path and field values, not on their order; a key is refused with another fingerprint", () => {
   const request = { order_id: "o", amount_minor: 1, currency: "EUR", payment_method: "alipay_plus" } as const;
   const fields = Object.entries(request);
   const means = fingerprint("/v1/orders", request);
@@ -167,7 +167,7 @@ test("a create's fingerprint depends on its path and the values of its fields, n
   });
 });
 
-test("a managed key differs if any identifying field of the create differs, and is otherwise the same", () => {
+test("a managed idempotency key differs exactly if an identifying field of the create differs", () => {
   const create: LogicalCreate = {
     service: "http://a/v1",
     storeId: "s",
@@ -189,7 +189,7 @@ test("a managed key differs if any identifying field of the create differs, and 
   expect(new Set([key, ...keys]).size).toBe(changed.length + 1);
 });
 
-test("a managed key is the same in every version, so that a client that lost its journal finds its order", () => {
+test("a managed idempotency key is the same in every version, so that a client without its journal finds its order", () => {
   const create = { storeId: "store-1", endpoint: "orders", orderId: "order-1", attempt: 1 };
   const key = deriveIdempotencyKey({ ...create, service: LOCAL_SANDBOX });
   expect(key).toBe("co-1e9154bbd1480146508c026a6f1df987a7604889-1");
@@ -271,7 +271,7 @@ test("retry pauses grow up to 5 s, are at least as long as Retry-After, and are 
   for (const [header, wait] of rows) expect([header, parseRetryAfter(header, now)]).toEqual([header, wait]);
 });
 
-test("a sealed secret opens only with its key, its id, its store and all of its bytes", () => {
+test("an encrypted signing secret opens only with its master key, its id, its store and all of its bytes", () => {
   const masterKey = bytes(32);
   const place = { id: "secret", storeId: "store", nonce: bytes(12) };
   const secret = formatSigningSecret(bytes(32));

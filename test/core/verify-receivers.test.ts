@@ -68,7 +68,7 @@ async function post(server: Server, { headers, body }: Sent): Promise<string> {
   return `${answer.statusCode} ${text}`.trim();
 }
 
-test("receivers on node:http and Hono accept genuine webhooks and answer all others with 400 and the code", async () => {
+test("receivers on node:http and Hono accept genuine webhooks, and refuse all others with 400 and the error code", async () => {
   for (const [name, server] of [
     ["node:http", plainReceiver()],
     ["hono", honoReceiver()],

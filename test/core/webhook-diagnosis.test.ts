@@ -289,7 +289,7 @@ const ROWS: readonly (readonly [codes: string, arrived: Arrived])[] = [
   ["body_reserialised unexplained", { rawBody: spaced(PARSED).replace("1999", "1") }],
 ];
 
-test("every mistake has the expected causes in order, each with a sentence", () => {
+test("the diagnosis of every signature mistake has the expected causes in order, each with a sentence", () => {
   ROWS.forEach(([codes, arrived], at) => {
     const causes = diagnose(arrive(arrived));
     expect([at, causes.map(({ code }) => code).join(" ")]).toEqual([at, codes]);
@@ -311,7 +311,7 @@ test("a valid request has no diagnosis, and a missing header is reported by its 
   ]);
 });
 
-test("the sentence of a diagnosis contains its finding", () => {
+test("the sentence of a signature diagnosis contains its finding", () => {
   const rows: readonly (readonly [detail: Diagnosis["detail"], arrived: Arrived])[] = [
     ["the endpoint https://shop.example/hooks", { signed: { key: OTHER } }],
     ["the endpoint's secret until Monday", { signed: { key: RETIRED } }],
@@ -343,7 +343,7 @@ function processorTime(work: () => void): number {
   return user + system;
 }
 
-test("the search for the mistake in a large body takes limited time", () => {
+test("the signature diagnosis of a large body takes limited time", () => {
   const blanks = " ".repeat(30_000);
   const bodies = [
     "x".repeat(4 * 1024 * 1024),
@@ -371,7 +371,7 @@ test("the search for the mistake in a large body takes limited time", () => {
   ).toBeGreaterThan(1);
 });
 
-test("a timestamp is tried once, however close the searched times are", () => {
+test("the signature diagnosis tries each timestamp once, even if the searched times are close together", () => {
   const stepsAt = (now: number): number =>
     [...diagnoseInSteps(arrive({ header: () => "ab".repeat(32), now }))].length;
   // All three searched times are at most an hour apart, so their ranges form one range of about two hours.

@@ -55,7 +55,7 @@ function changedBy(name: CaseName): Json {
   return Object.fromEntries(changed);
 }
 
-test("a changed event of the drill differs from the genuine event only in the part that its case names", () => {
+test("a changed event of the webhook drill differs from the genuine event only in the part that its case names", () => {
   const otherStore = STORE.replace("000000000009", "999999999990");
   const rows: Partial<Record<CaseName, Json>> = {
     unknown_type: { type: "webhook.refunded" },
@@ -79,7 +79,7 @@ test("a changed event of the drill differs from the genuine event only in the pa
   });
 });
 
-test("the changed_byte case is the good event with another last digit of created_at", () => {
+test("the drill case changed_byte is the good event with another last digit of created_at", () => {
   const events = { ...EVENTS, order: null };
   const { request } = buildDrillRequest(DRILL_CASES.changed_byte, events, KEYS);
   const body = String(request.body);
@@ -99,7 +99,7 @@ function differences(one: string, other: string): number | undefined {
   return Array.from(one).filter((character, at) => character !== other[at]).length;
 }
 
-test("a forged signature differs from the correct signature as its case says", () => {
+test("a forged signature of the webhook drill differs from the correct signature as its case says", () => {
   const signedAs = (name: CaseName): string => {
     const { request } = buildDrillRequest(DRILL_CASES[name], { ...EVENTS, order: null }, KEYS);
     return new Headers(request.headers).get("Checkout-Signature") ?? "none";
@@ -135,7 +135,7 @@ test("a forged signature differs from the correct signature as its case says", (
   ]);
 });
 
-test("a probe distinguishes a receiver that decodes the body from a receiver that parses it", () => {
+test("a probe of the webhook drill distinguishes a receiver that decodes the body from a receiver that parses the body", () => {
   const { body } = createTestEvent(EVENTS.own, EVENTS.own.createdAt);
   const { secret, realNow } = KEYS;
   const tried = buildProbes(

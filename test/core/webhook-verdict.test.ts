@@ -871,7 +871,7 @@ test("all answers of a receiver together determine the cause of each failed case
   }
 });
 
-test("each leaf of the cause table is needed for the causes of at least one row", () => {
+test("every leaf of the cause table determines the cause of some answers", () => {
   const causesOf = ([, answers, , facts]: Row, leaves: typeof LEAVES) =>
     JSON.stringify([...explainCases(drilled(answers, facts), leaves).causes]);
   const told = ROWS.map((row) => causesOf(row, LEAVES));
@@ -923,7 +923,7 @@ test("a receiver that does not answer gets the cause of the observed connection 
   expect(causeWith("connection_lost", undefined)).toBe("drops_connection");
 });
 
-test("a second mistake gets its own cause, and the first mistake keeps its cause", () => {
+test("a receiver's second mistake gets its own cause, and the first mistake keeps its cause", () => {
   const isAlone = (causes: Row[2]): boolean =>
     causes.forged_in_the_end === undefined &&
     Object.values(causes).every((cause) => !/sometimes|once_a|presence_only/.test(cause));
@@ -942,7 +942,7 @@ test("a second mistake gets its own cause, and the first mistake keeps its cause
   expect(believed.get("as_put")).toBe("skips_methods");
 });
 
-test("a passed drill notes the receiver's tolerance, and how it treats events that it knows", () => {
+test("a passed webhook drill notes the receiver's tolerance, and how the receiver treats known events", () => {
   const known = where((name) =>
     [
       "payment_ten_minutes_old",
@@ -978,7 +978,7 @@ test("a passed drill notes the receiver's tolerance, and how it treats events th
   });
 });
 
-test("a case that waited for a rate limit has a note", () => {
+test("a drill case that waited for the receiver's rate limit has a note", () => {
   const { results, ...rest } = drilled({});
   const limited = results.map((one) =>
     one.name === "as_put" ? Object.assign(one, { isLimited: true }) : one,
@@ -988,7 +988,7 @@ test("a case that waited for a rate limit has a note", () => {
 
 const ENDPOINT = { endpointId: "an-endpoint", dialect: undefined };
 
-test("every sent case is a step with its answer, and all unsent cases together are one more step", () => {
+test("every sent drill case is a step with its answer, and all unsent cases together are one more step", () => {
   const passed = drillSteps(drilled({}), ENDPOINT);
   expect(passed.map(({ name }) => name)).toEqual(NAMES);
   expect(passed[0]).toEqual({
@@ -1026,7 +1026,7 @@ test("every sent case is a step with its answer, and all unsent cases together a
   );
 });
 
-test("an unexplained result is reported with the two answers that differ", () => {
+test("an unexplained drill result is reported with the two answers that differ", () => {
   const [good] = drillSteps(drilled({ ...each(400, ...GOOD, ...OPEN), hour_old: 500 }), ENDPOINT);
   expect(good?.cause).toEqual(
     factOf(
@@ -1039,7 +1039,7 @@ test("an unexplained result is reported with the two answers that differ", () =>
   );
 });
 
-test("accepted forgeries are repeated, at most eight of them, so that a chance result is not reported", () => {
+test("the webhook drill repeats at most eight accepted forgeries, so that a chance result is not reported", () => {
   const repeated = (answers: Answers) => forgeriesToRepeat(drilled(answers).results);
   expect(repeated({})).toEqual([]);
   const eight = FORGED.filter(
@@ -1055,7 +1055,7 @@ test("accepted forgeries are repeated, at most eight of them, so that a chance r
   expect(repeated(each(500, "as_put"))).toEqual([]);
 });
 
-test("only a 2xx answer counts as accepted", () => {
+test("a drill event counts as accepted only after a 2xx answer", () => {
   const rows = [199, 200, 299, 300, "timeout"] as const;
   expect(rows.map((answer) => isAccepted(resultOf("good_event", answer)))).toEqual([
     false,
@@ -1081,7 +1081,7 @@ test("the drill searches for the receiver's mistake if a genuine event is refuse
   expect([looks(400, TAKEN), looks(500, TAKEN)]).toEqual([false, false]);
 });
 
-test("a drill ends early if the valid event or three cases get no answer, but a connection lost after a form that the service never sends does not count", () => {
+test("a drill ends early if the valid event or three cases get no answer; connections lost after forms that the service never sends do not count", () => {
   const goesOn = (answers: Answers) => shouldContinue(drilled(answers).results);
   expect(goesOn({})).toBe(true);
   expect(goesOn({ good_event: "timeout" })).toBe(false);

@@ -26,7 +26,7 @@ function fieldsOf(described: unknown): string[] {
   return own.join() === DIALECT ? [] : [...own, ...Object.values(described).flatMap(fieldsOf)];
 }
 
-test("every field of every operation is snake_case on the wire, and camelCase in the domain", () => {
+test("every field of every control API operation is snake_case on the wire, and camelCase in code", () => {
   for (const name of OPERATION_NAMES) {
     for (const schema of [CONTROL_OPERATIONS[name].request, CONTROL_OPERATIONS[name].answer]) {
       if (schema instanceof z.ZodMiniUndefined) continue;
@@ -67,7 +67,7 @@ test("only fields of the schema are renamed; record keys and unknown values stay
   fc.assert(check, { seed: SEED, numRuns: size(200, 10_000) });
 });
 
-test("an answer has exactly the fields of its schema, in order", () => {
+test("a control API answer has exactly the fields of its schema, in order", () => {
   const secrets = { inForce: ["whsec_a"], retired: [], storeTime: null, storeId: ID, in_force: ["no"] };
   expect(JSON.stringify(encodeAnswer("showSecret", secrets))).toBe(
     '{"in_force":["whsec_a"],"retired":[],"store_time":null}',
@@ -80,7 +80,7 @@ test("an answer has exactly the fields of its schema, in order", () => {
   expect(decodeAnswer("openLease", encoded)).toBeUndefined();
 });
 
-test("a refused request reports the field by its wire name", () => {
+test("a refused control API request reports the field by its wire name", () => {
   const unknown = (key: string) => ({ fact: "issue_unknown_keys", values: { keys: [key] } });
   const rows = [
     ["moveClock", { action: "advance", byMs: 5 }, "by_ms", { fact: "issue_type" }],
@@ -118,7 +118,7 @@ test("a refused request reports the field by its wire name", () => {
   });
 });
 
-test("a wire name is unknown in the domain, and a domain name is unknown on the wire", () => {
+test("the control API's encoder refuses snake_case names, and its decoder refuses camelCase names", () => {
   const schema = wireSchema(z.strictObject({ eventTypes: z.optional(z.array(z.string())) }));
   expect(z.encode(schema, { eventTypes: ["*"] })).toEqual({ event_types: ["*"] });
   expect(z.safeEncode(schema, { event_types: ["*"] }).error?.issues).toMatchObject([
@@ -134,7 +134,7 @@ test("a wire name is unknown in the domain, and a domain name is unknown on the 
   expect(z.safeDecode(ordered, { from_ms: 2, to_ms: 1 }).success).toBe(false);
 });
 
-test("a request is decoded to the value that was encoded", () => {
+test("a control API request is decoded to the value that was encoded", () => {
   const rows = [
     ["moveClock", { action: "advance", byMs: 5 }, { action: "advance", by_ms: 5 }],
     ["moveClock", { action: "set", to: 0 }, { action: "set", to: "1970-01-01T00:00:00.000Z" }],

@@ -96,7 +96,7 @@ test("a start, and a command on a stopped folder, report that a killed sandbox's
     }
 });
 
-test("a start after a kill keeps the API key that the first start was given", async () => {
+test("a start after a kill keeps the API key that was given to the first start", async () => {
   const env = { CHECKOUT_SANDBOX_API_KEY: newApiKey(REAL) };
   const young = createHarness();
   await young.start(["--port", "0"], { env });
@@ -168,7 +168,7 @@ test("credentials.json marks a first start as unfinished until sandbox.db contai
   ]);
 });
 
-test("the next start confirms the store of a first start that was killed before it confirmed the store", async () => {
+test("the next start confirms the store of a first start that was killed before the confirmation", async () => {
   const young = createHarness();
   const { ready } = await young.start(["--port", "0"]);
   const after = killed(young);

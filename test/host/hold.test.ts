@@ -12,7 +12,7 @@ function refuseRunRecord(path: string): void {
   if (path.endsWith("run.json")) throw new Error("ENOSPC: no space left on device");
 }
 
-test("a process can hold a folder after its first attempt failed because the disk was full", async () => {
+test("a process can lock a state folder after its first attempt failed because the disk was full", async () => {
   const folder = tempFolder();
   const createNew: Files["createNew"] = (path, content) => {
     refuseRunRecord(path);
@@ -24,7 +24,7 @@ test("a process can hold a folder after its first attempt failed because the dis
   expect(held.ok).toBe(true);
 });
 
-test("a folder is unlocked even if its run.json cannot be removed", async () => {
+test("a state folder is unlocked even if its run.json cannot be removed", async () => {
   const folder = tempFolder();
   const remove: Files["remove"] = (path) => {
     refuseRunRecord(path);

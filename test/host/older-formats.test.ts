@@ -104,7 +104,7 @@ test("every command that opens the state refuses a folder of an unreleased schem
   }
 });
 
-test("the remedy in the refusal starts a new sandbox and keeps the journal of sent create requests", async () => {
+test("the refusal's remedy for an older state folder starts a new sandbox and keeps the journal of sent creates", async () => {
   const { harness, folder } = await servedFolder();
   const [oldest] = olderOf(/^sandbox\.db$/);
   if (oldest === undefined) throw new Error("there is no older file");

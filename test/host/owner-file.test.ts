@@ -25,7 +25,7 @@ function runOf(pid: number): string {
   return JSON.stringify({ pid, started: `start of ${pid}`, port: null, control_token: `token ${pid}` });
 }
 
-test("the file of a running process is not taken over, even if another version wrote it", () => {
+test("the run.json of a running process is not taken over, even if another version wrote the file", () => {
   const running = createScene(runOf(3));
   expect(running.claim(1)).toEqual({ pid: 3, started: "start of 3", port: null, control_token: "token 3" });
   expect([...running.folder]).toEqual([[PATH, runOf(3)]]);
@@ -35,7 +35,7 @@ test("the file of a running process is not taken over, even if another version w
   expect([...other.folder]).toEqual([[PATH, newer]]);
 });
 
-test("a truncated file, a file without a running owner, and the file of an ended process of another version are taken over", () => {
+test("a truncated run.json, a run.json without a running owner, and a run.json of an ended process of another version are taken over", () => {
   const whole = runOf(DEAD);
   const torn = Array.from({ length: whole.length + 1 }, (_, length) => whole.slice(0, length));
   const newer = JSON.stringify({ pid: DEAD, started: "start of 900", ports: [1, 2] });

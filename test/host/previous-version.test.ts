@@ -60,7 +60,7 @@ test("a folder and a snapshot of the previous version show the same stories in b
   await expect(`${JSON.stringify(told, null, 2)}\n`).toMatchFileSnapshot("previous-version.golden.txt");
 });
 
-test("a folder and a snapshot of the previous version tell the stories of their deliveries as before, in both languages", async () => {
+test("a folder and a snapshot of the previous version show the same stories of deliveries in both languages", async () => {
   const { harness, sandbox } = await openFolder(DELIVERIES);
   const { cookie } = await signIn(harness, sandbox, "merchant");
   const told: Record<string, readonly string[]> = {};

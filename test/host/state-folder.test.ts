@@ -93,7 +93,7 @@ test("no command in a copied folder uses the original's sandbox, and a start the
   expect((await harness.run(START)).stderr).toContain('"already_running"');
 });
 
-test("a moved folder is still served by its sandbox", async () => {
+test("a state folder that is moved while its sandbox runs is still served by that sandbox", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--port", "0"]);
   const cwd = beside(harness, "moved");

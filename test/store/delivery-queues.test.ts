@@ -133,7 +133,7 @@ function take(queues: ReturnType<typeof openQueues>, [kind, ...values]: Step): v
   }
 }
 
-test("after any sequence of steps, the next deliveries are those of the reference query", () => {
+test("after any sequence of steps, the delivery queues return the same next deliveries as the reference query", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const queues = openQueues();
@@ -253,7 +253,7 @@ test("a search for the next deliveries reads few rows, however many checkouts wa
   expect(count.read).toBeLessThan(160);
 });
 
-test("the next replay is found without reading the queue of replays, and no checkout waits for the queue", () => {
+test("the next replay is found without reading the queue of replays, and no checkout's delivery waits for the queue", () => {
   const { queues, count } = openCounted();
   queues.connection.transaction(() => {
     for (let number = 0; number < 2000; number += 1) queues.add(1, false, 0);
@@ -272,7 +272,7 @@ test("the next replay is found without reading the queue of replays, and no chec
   expect(count.read).toBeLessThan(120);
 });
 
-test("failed replays are retried in turn, and each search reads few of them", () => {
+test("failed replays are retried in turn, and each search for the next replay reads few rows", () => {
   const { queues, count } = openCounted();
   queues.connection.transaction(() => {
     for (let number = 0; number < 500; number += 1) queues.add(1, false, number);

@@ -290,7 +290,7 @@ test("every erasing statement, and every foreign key that it follows, uses an in
   store.close();
 });
 
-test("every table with rows of a store has a statement that deletes them", () => {
+test("every table with rows of a store has an erasing statement", () => {
   const { store, raw } = openFile();
   const statements = [...HISTORY_STEPS.flat(), ...FINAL_STATEMENTS.delete, DELETE_MERCHANT_WITHOUT_STORES];
   const deleted = statements.map((sql) => /^DELETE FROM (\w+)/.exec(sql)?.[1] ?? "");
@@ -438,7 +438,7 @@ test("a deletion needs consent and an id; a deleted store loses its key and its 
   expect((await order("o-1", apiKey)).status).toBe(401);
 });
 
-test("during an erasure the store's own requests wait, other stores are answered, and waiting event readers end", async () => {
+test("during an erasure, requests to the store wait, other stores answer, and long polls for the store's events end", async () => {
   const { harness, control, order, database, sandbox, apiKey } = await openTwo();
   for (const kind of ["reset", "delete"] as const) {
     addOrders(database, TEA, 20_000);
@@ -576,7 +576,7 @@ test("a reset store is like a new store with the same keys, in a running and in 
   expect(harness.readState("run.json")).toContain("pid");
 });
 
-test("a reset needs a sandbox or its state, consent and a known store, and also works on a stopped sandbox", async () => {
+test("sandbox reset needs consent and a known store, and works on a running and on a stopped sandbox", async () => {
   const harness = createHarness();
   expect(await harness.run(["sandbox", "reset", "--yes"])).toMatchObject({ code: 7, stdout: "" });
   const sandbox = await harness.start();

@@ -81,7 +81,7 @@ test("waiting writes commit 256 at a time, in order, and are on disk before thei
   expect([settled.at(-1), ended.length]).toEqual(["done later", 3]);
 });
 
-test("writes wait for more writes while each turn brings some, and then share one commit", async () => {
+test("writes wait while each turn of the event loop brings more writes, and then share one commit", async () => {
   const { insert, note, settled, oneTurn, waiting, rows, ended } = openCommits();
   note(() => insert.run(1) && 1);
   oneTurn();
@@ -171,7 +171,7 @@ test("writes that wait for a lock fail together, none of them runs later, and th
   expect([rows(), settled, ended]).toEqual([[1], ["done 1"], ["on disk"]]);
 });
 
-test("work that is often idle leaves the log unbound until it changes a row", async () => {
+test("a job that usually changes nothing does not bind the log until the job changes a row", async () => {
   let isBound = false;
   const seal = (): void => undefined;
   const commits = openCommits({ binding: { canWait: () => !isBound, bind: () => (isBound = true), seal } });
@@ -191,7 +191,7 @@ test("work that is often idle leaves the log unbound until it changes a row", as
   expect([isBound, runs.idle, rows()]).toEqual([true, 3, [3]]);
 });
 
-test("the log is bound before the first commit, and no write to changed files is reported as stored", async () => {
+test("the log is bound to its database before the first commit, and no write to changed files is reported as stored", async () => {
   const seen: unknown[] = [];
   const answers = [true, true, true, false, false];
   const rows = (): number[] => commits.rows();
@@ -250,7 +250,7 @@ test("a disk error while checking the files fails the current write, and no late
   expect([settled, rows()]).toEqual([["Error: i/o error", "done 2"], [2]]);
 });
 
-test("work that runs again reads no row from a cache that the undone run has filled", async () => {
+test("a job that runs again after a rollback reads no rows that the first run has cached", async () => {
   let cachedRows: readonly number[] | undefined;
   let isBound = false;
   const { connection, note, settled, turn } = openCommits({

@@ -50,7 +50,7 @@ function sqlOf(copy: Database.Database, name: string): string {
   return String(copy.prepare("SELECT sql FROM sqlite_schema WHERE name = ?").pluck().get(name));
 }
 
-test("a snapshot whose schema differs is refused because of its schema, also by a later version", () => {
+test("a snapshot with a changed schema is refused because of its schema, also by a later version", () => {
   const hostile: Readonly<Record<string, (copy: Database.Database) => void>> = {
     "a table with a check that fails": (copy) =>
       copy.exec(
@@ -89,7 +89,7 @@ test("a snapshot whose schema differs is refused because of its schema, also by 
   expect(refusals).not.toContain(saidOf(whole.subarray(0, -1)));
 });
 
-test("a snapshot whose index and table differ is refused as damaged", () => {
+test("a snapshot with an index that differs from its table is refused as damaged", () => {
   const whole = snapshotOf();
   const hidden = changedSnapshot(whole, (copy) => {
     const sql = sqlOf(copy, "checkouts_of_store");

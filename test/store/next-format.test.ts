@@ -82,7 +82,7 @@ test("new migrations are applied once, after a backup of the earlier version, al
   }
 });
 
-test("rows of attempts and endpoints get null in new columns, and the text of an endpoint's reason becomes the reason's name", () => {
+test("migrations set new columns of attempts and endpoints to null, and replace the text of an endpoint's reason with the reason's name", () => {
   for (const format of [31, 33, 34, 35, 36, 38, 39]) {
     const path = join(tempFolder(), "sandbox.db");
     const older = open(path, {
@@ -214,7 +214,7 @@ test("a snapshot is migrated in memory and its bytes stay unchanged, and a snaps
   expect(refused.ok ? "opened" : refused.refusal).toMatch(inOrder(PRESENT + 2, PRESENT));
 });
 
-test("a store from before dialects has no dialect, and keeps its clock and name", () => {
+test("the migration for dialects gives an older store no dialect, and keeps the store's clock and name", () => {
   const path = join(tempFolder(), "sandbox.db");
   const older = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 12) });
   older.exec(ROWS);

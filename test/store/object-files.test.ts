@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { readIndexFile } from "../../src/store/object-files.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-test("an index whose runtime was killed in its first transaction is read without that transaction", () => {
+test("the index of hosted stores is read without the first transaction if the runtime was killed during that transaction", () => {
   const [written, left] = [join(tempFolder(), "index.sqlite"), join(tempFolder(), "index.sqlite")];
   const db = new Database(written);
   try {

@@ -253,7 +253,7 @@ function killedWith(rows: readonly number[], kind = KIND, from = closedWith([], 
   return path;
 }
 
-test("a log without sandbox.db-opening, or next to another copy of its database, is refused with both remedies", () => {
+test("a log without sandbox.db-opening, or next to another copy of its database, is refused with two remedies", () => {
   const before = closedWith([1, 2, 3]);
   const older = join(tempFolder(), "older.db");
   copy(before, older);
@@ -293,7 +293,7 @@ test("a log without sandbox.db-opening, or next to another copy of its database,
   }
 });
 
-test("a log that is moved aside is reported, and a log moved earlier is kept", () => {
+test("a foreign log that is moved aside is reported, and foreign logs that were moved earlier are kept", () => {
   const path = closedWith([1, 2, 3]);
   const moved: string[] = [];
   for (let times = 1; times <= 2; times += 1) {
@@ -326,7 +326,7 @@ test("a truncated log of another database loses no row, and a truncated log of t
   expect(openOutcome(path)).toEqual([1, 2, 3]);
 });
 
-test("a killed writer's log is still accepted after thousands of log restarts", () => {
+test("a killed process's log is accepted even after thousands of log restarts", () => {
   const from = closedWith([]);
   const line = openLine(from);
   line.connection.pragma("wal_autocheckpoint = 1");
@@ -337,7 +337,7 @@ test("a killed writer's log is still accepted after thousands of log restarts", 
   expect([openOutcome(path).length, logsAside(path)]).toEqual([10_000, []]);
 });
 
-test("a log that another process restarted still counts as the killed writer's own", () => {
+test("a killed process's log is accepted even if another process has restarted the log", () => {
   const from = closedWith([1]);
   const line = openLine(from);
   line.write([2]);

@@ -188,7 +188,7 @@ test("only the status and the expiry of a checkout can change", () => {
   connection.close();
 });
 
-test("text lengths are counted in bytes, also after a NUL", () => {
+test("the tables count the length of a text in bytes, even after a NUL", () => {
   const connection = openFilled();
   const journal = open(JOURNAL_FILE);
   const checkout = (row: Row): string =>
@@ -232,7 +232,7 @@ test("a new file has the same tables as a file that went through all migrations"
   expect([tables?.version]).toEqual([schemas[1]?.[0]]);
 });
 
-test("a released migration never changes: a schema changes by one more migration, listed here", () => {
+test("released migrations never change, and every new migration is listed in this test", () => {
   const digests = ({ migrations }: FileKind): string[] =>
     migrations.map((sql) => hash("sha256", sql).slice(0, 16));
   const kinds = [SANDBOX_FILE, SNAPSHOT_FILE, REQUESTS_FILE, JOURNAL_FILE];

@@ -321,7 +321,7 @@ test("a revoked key is refused immediately and stays in the list", async () => {
   store.close();
 });
 
-test("the migration for effects of leases keeps the stores that are explored", () => {
+test("the migration for effects of leases keeps the leases of stores that are being explored", () => {
   const opened = openDatabase(IN_MEMORY, {
     kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 15) },
   });
@@ -340,7 +340,7 @@ test("the migration for effects of leases keeps the stores that are explored", (
   connection.close();
 });
 
-test("the migration of dialects renames the fields of dialects, but not the names that a service uses", () => {
+test("a migration renames the fields of stored dialects, but not the names that a service uses", () => {
   const { length } = SANDBOX_FILE.migrations;
   const opened = openDatabase(IN_MEMORY, {
     kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, length - 2) },
@@ -370,7 +370,7 @@ test("the migration of dialects renames the fields of dialects, but not the name
   connection.close();
 });
 
-test("the migration of tokens adds a table of tokens, which keep their rights and stay as long as their store", () => {
+test("the migration for tokens adds a table in which a token's rights never change and no token is deleted before its store", () => {
   const opened = openDatabase(IN_MEMORY, {
     kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 11) },
   });

@@ -5,7 +5,7 @@ import { signedIn } from "../support/portal.ts";
 
 const NAMED = /(?:src|href)="([^"]+\.(?:css|js)[^"]*)"/g;
 
-test("every style and script has its hash in its address, and only that address is cached for a year", async () => {
+test("every stylesheet and script has its hash in its address, and only that address is cached for a year", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const portal = await signedIn(harness, sandbox);
@@ -31,7 +31,7 @@ test("every style and script has its hash in its address, and only that address 
   }
 });
 
-test("a changed style or script has another address", () => {
+test("a changed stylesheet or script has another address", () => {
   const [before, after] = ["a{}", "b{}"].map(
     (text) => createAsset("/assets/x.css", "text/css", text).address,
   );

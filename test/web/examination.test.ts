@@ -43,7 +43,7 @@ async function closingReceiver() {
   return { happened, receiver, url };
 }
 
-test("after a failed attempt one TLS handshake examines the port, and is repeated only after a different answer", async () => {
+test("after a failed delivery attempt, one TLS handshake tests the receiver's port, and is repeated only after a different answer", async () => {
   const { happened, receiver, url } = await closingReceiver();
   const attempt = async () => {
     happened.length = 0;
@@ -59,7 +59,7 @@ test("after a failed attempt one TLS handshake examines the port, and is repeate
   expect(await attempt()).toEqual(["time,request,time", false]);
 });
 
-test("an aborted examination ends immediately, keeps the earlier result, and is repeated by the next attempt", async () => {
+test("an aborted TLS test of a receiver's port ends immediately, keeps the result of the attempt, and is repeated by the next attempt", async () => {
   const stop = new AbortController();
   let handshakes = 0;
   const { url } = await openRawReceiver(

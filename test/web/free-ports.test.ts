@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { serveHttp } from "../../src/web/server/serve.ts";
 import { REAL } from "../support/real.ts";
 
-test("port 0 draws a port that is free at both loopback addresses, however many are used at one of them", async () => {
+test("port 0 selects a port that is free at both loopback addresses, even if many ports are used at one of them", async () => {
   const used = Array.from({ length: 800 }, () => createServer().listen(0, "::1"));
   onTestFinished(() => used.forEach((server) => void server.close()));
   await Promise.all(used.map((server) => once(server, "listening")));

@@ -6,7 +6,7 @@ import { html, type Texts } from "../../src/web/html.ts";
 import type { Words } from "../../src/core/language.ts";
 import { textInLanguage, parsePreferredLanguage } from "../../src/web/language.ts";
 
-test("a page has the browser's preferred language", () => {
+test("a page is in Chinese or English, as the browser prefers", () => {
   const rows = [
     ["", "en"],
     ["zh-CN,zh;q=0.9,en;q=0.8", "zh"],
@@ -27,7 +27,7 @@ test("a page has the browser's preferred language", () => {
   }
 });
 
-test("an amount is exact, in its currency's format, and breaks a line only after a separator", () => {
+test("an amount on a page is exact, in its currency's format, and breaks a line only after a separator", () => {
   const rows = [
     [1999, "EUR", "en", "€19.99"],
     [1, "EUR", "en", "€0.01"],
@@ -46,7 +46,7 @@ test("an amount is exact, in its currency's format, and breaks a line only after
   }
 });
 
-test("text in markup keeps ordinary characters, and makes deceptive characters visible", () => {
+test("text on a page keeps ordinary characters, and makes deceptive characters visible", () => {
   const rows = [
     ["<b>&\"'", "&lt;b&gt;&amp;&quot;&#39;"],
     ["one\ntwo\r\nthree\u2028four", "one two three four"],

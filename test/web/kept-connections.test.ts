@@ -37,7 +37,7 @@ function post(url: string, more: Partial<OutboundRequest> = {}): Promise<Outboun
   });
 }
 
-test("a connection is reused for the next request, unless a new connection is requested", async () => {
+test("the HTTP client reuses a connection for the next request, unless a new connection is requested", async () => {
   const { url, sockets } = await open((socket) => void socket.write(OK));
   for (let count = 0; count < 5; count += 1)
     expect(await post(url)).toMatchObject({ ok: true, status: 200, body: "ok", address: "127.0.0.1" });
@@ -67,7 +67,7 @@ test("a body sent in two parts is split within a character, and its second part 
   expect(arrived.toString("utf8")).toMatch(/\r\nContent-Length: 3\r\n[^]*\r\n\r\nx\u00e9$/);
 });
 
-test("the client closes an idle connection before the server would close it", async () => {
+test("the HTTP client closes an idle connection before the server would close the connection", async () => {
   const { url, sockets } = await open((socket) => void socket.write(OK));
   await post(url);
   await eventually("it is closed", () => expect(sockets[0]?.destroyed).toBe(true));
@@ -117,7 +117,7 @@ test("a connection whose answer was too large or too late is not reused", async 
   expect(late.sockets).toHaveLength(2);
 });
 
-test("a name that resolves to another address does not reuse its old connections", async () => {
+test("the HTTP client does not reuse connections of a host name that now resolves to another address", async () => {
   const name =
     (host: string): Manner =>
     (socket) =>

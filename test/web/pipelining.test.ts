@@ -75,7 +75,7 @@ test("a client that reads no answers has few requests handled, and gets all answ
   expect(asked).toEqual(Array.from({ length: PIPELINED }, (_, at) => `/${at}`));
 });
 
-test("pipelined requests are handled a few at a time", async () => {
+test("pipelined requests are handled at most eight at a time", async () => {
   let working = 0;
   let most = 0;
   const ends: (() => void)[] = [];
@@ -99,7 +99,7 @@ test("pipelined requests are handled a few at a time", async () => {
   expect(got().answers).toEqual(asked);
 });
 
-test("requests that wait when their client disconnects are not handled", async () => {
+test("pipelined requests that still wait when their client disconnects are not handled", async () => {
   const ends: (() => void)[] = [];
   const { asked, socket, readAllBefore } = await flood(PIPELINED, async (target) => {
     await new Promise<void>((resolve) => ends.push(resolve));
@@ -113,7 +113,7 @@ test("requests that wait when their client disconnects are not handled", async (
   expect(asked.length).toBeLessThanOrEqual(8);
 });
 
-test("one pipelined request too many ends the connection", async () => {
+test("a connection with more than 128 pipelined requests is closed", async () => {
   const ends: (() => void)[] = [];
   const { socket, readAllBefore } = await flood(PIPELINED + 1, async (target) => {
     await new Promise<void>((resolve) => ends.push(resolve));
@@ -131,7 +131,7 @@ test("one pipelined request too many ends the connection", async () => {
   expect([closed, got().answers.includes(`/${PIPELINED}`)]).toEqual([true, false]);
 });
 
-test("requests behind a request whose answer closes the connection are not handled", async () => {
+test("pipelined requests after a request whose answer closes the connection are not handled", async () => {
   const { asked, socket, readAllBefore } = await flood(0, large);
   let text = "";
   socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1"))).resume();

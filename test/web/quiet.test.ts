@@ -36,7 +36,7 @@ function watched() {
   return { service, asked, pass, quiets: () => quiets, waiting: () => timers.length };
 }
 
-test("a server counts as quiet once after a while without requests, and again after the next request", async () => {
+test("a server counts as quiet once after 10 seconds without requests, and again only after another request", async () => {
   const { service, asked, pass, quiets, waiting } = watched();
   pass(QUIET_MS);
   expect([quiets(), waiting()]).toEqual([0, 0]);
@@ -55,7 +55,7 @@ test("a server counts as quiet once after a while without requests, and again af
   expect([quiets(), waiting()]).toEqual([2, 0]);
 });
 
-test("a server counts as quiet while its open pages only ask whether they have changed", async () => {
+test("a server counts as quiet while open pages only ask whether they have changed", async () => {
   const { service, asked, pass, quiets, waiting } = watched();
   await service.answer(CONDITIONAL);
   expect(waiting()).toBe(0);

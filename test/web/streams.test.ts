@@ -66,7 +66,7 @@ async function open(port: number): Promise<IncomingMessage> {
   return response;
 }
 
-test("a stream is sent as it is produced, and ends with its source", async () => {
+test("a streamed answer is sent as its source produces it, and ends with its source", async () => {
   const stream = createStream();
   const { port } = await serveBody(stream.body);
   const response = await open(port);
@@ -99,7 +99,7 @@ test("a reader that disconnects ends the stream", async () => {
   expect(stream.state.asked).toBe(1);
 });
 
-test("a reader that disconnected before the answer began also ends the stream", async () => {
+test("a reader that disconnects before the answer begins ends the stream", async () => {
   const stream = createStream();
   let makeAnswer = (): void => undefined;
   const asked = new Promise<void>((resolve) => (makeAnswer = resolve));
@@ -182,7 +182,7 @@ test("closing the server aborts an endless stream and ends its source", async ()
   );
 });
 
-test("HEAD reads nothing from a stream", async () => {
+test("a HEAD request reads nothing from a stream", async () => {
   const stream = createStream();
   const { port } = await serveBody(stream.body);
   const request = get({ port, host: "127.0.0.1", method: "HEAD" });
@@ -191,7 +191,7 @@ test("HEAD reads nothing from a stream", async () => {
   expect(stream.state).toEqual({ asked: 0, returned: true });
 });
 
-test("the harness reads a whole stream", async () => {
+test("the test harness reads a whole streamed body", async () => {
   const harness = createHarness();
   const stream = createStream();
   const answer = async () => ({ status: 200, headers: {}, body: stream.body });

@@ -127,7 +127,7 @@ function post(url: string, connection: Row["connection"] = "kept"): Promise<Outb
 const shown = (result: OutboundResult) =>
   result.ok ? [result.status, result.body] : [result.failure, result.message];
 
-test(`a complete answer is accepted regardless of what follows it, and its connection is not reused (${TAILED.length + ENDED.length} cases)`, async () => {
+test(`a complete answer is accepted whatever bytes follow, and the connection is not reused (${TAILED.length + ENDED.length} cases)`, async () => {
   expect(TAILED.length).toBeGreaterThan(40);
   for (const { name, answer, wanted, connection } of [...TAILED, ...ENDED]) {
     const { url, sockets } = await open(answer);

@@ -81,7 +81,7 @@ test("the first and last address of every forbidden range are refused, in a URL 
   for (const address of PRIVATE_RANGES.flatMap(edgesOf)) expect(isPublicAddress(address)).toBe(false);
 });
 
-test("an allowed name permits only addresses that a receiver can have", async () => {
+test("an allowed host name permits only resolved addresses that a receiver can have", async () => {
   const resolve = () => Promise.resolve(["169.254.169.254", "192.168.1.20", "0.0.0.0", "64:ff9b::1"]);
   expect(await resolveTargetHost("shop.example", resolve, OWN_PORT)).toEqual({
     ok: true,
@@ -90,6 +90,6 @@ test("an allowed name permits only addresses that a receiver can have", async ()
   expect(await resolveTargetHost("localhost", resolve, OWN_PORT)).toMatchObject({ ok: true });
 });
 
-test("the runtime's network denies every forbidden and private range, and all IPv4-mapped addresses", () => {
+test("the Worker runtime's network denies every forbidden and private range, and all IPv4-mapped addresses", () => {
   expect(deniedRanges()).toEqual([...FORBIDDEN_RANGES, ...PRIVATE_RANGES, "::ffff:0:0/96"]);
 });
