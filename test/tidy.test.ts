@@ -556,7 +556,7 @@ test("a test is in the folder of its layer, or in real/ or campaign/ if it start
   expect(tests.filter((file) => reaches(file, isOfProcesses)).length).toBeGreaterThan(40);
 });
 
-test("a test that inserts a row lists its columns", () => {
+test("a test that inserts a row lists the row's columns", () => {
   const ddl = sources.map(({ text }) => text).join("");
   const tables = new Set(Array.from(ddl.matchAll(/CREATE TABLE (\w+)/g), ([, name = ""]) => name));
   expect(tables.size).toBeGreaterThan(20);

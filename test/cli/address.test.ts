@@ -78,7 +78,7 @@ test.for(["", "svc_test_0000000000000000000000000000000ab"])(
   },
 );
 
-test("the address of --base-url does not receive the folder's key while the folder's sandbox is stopped", async () => {
+test("orders create --base-url does not send the folder's API key while the folder's sandbox is stopped", async () => {
   const { harness, heard, ready } = await abandonedFolder();
   const result = await harness.run(argsOf(`orders create ${ORDER} --base-url ${ready.base_url}`));
   expect([result.code, heard]).toEqual([7, []]);
@@ -109,7 +109,7 @@ const TYPED: readonly (readonly [line: string, code: number])[] = [
 ];
 
 test.for(["starting", "restarting"])(
-  "a command waits for a sandbox that is %s and then runs; --retries is set if run.json is missing",
+  "a command waits for a sandbox that is %s, and then runs (with --retries if run.json is missing)",
   async (state) => {
     for (const [line, code] of TYPED) {
       const harness = createHarness();
@@ -146,7 +146,7 @@ test("with --retries 0, orders create does not wait for a stopped sandbox", asyn
   expect([result.code, harness.clock.now() - before]).toEqual([7, 0]);
 });
 
-test("every command that needs a service reads CHECKOUT_RETRIES, and every request except a clock move has the timeout CHECKOUT_TIMEOUT", async () => {
+test("every command that needs a service reads CHECKOUT_RETRIES, and CHECKOUT_TIMEOUT limits every request except a clock move", async () => {
   const { harness } = await abandonedFolder();
   const type = (line: string, env: Record<string, string>) => harness.run(argsOf(line), { env });
   for (const line of COMMANDS.filter((each) => each !== "env" && !each.startsWith("sandbox logs"))) {

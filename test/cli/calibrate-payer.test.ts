@@ -111,7 +111,7 @@ test("two calibrations with a payer record the same evidence, without ids, addre
   expect(evidence).not.toMatch(/[\da-f]{8}-[\da-f]{4}-[\da-f]{4}|https?:|[\da-f]{32}|\d{10}|20\d\d-/);
 });
 
-test("only a check with a payer compares the assumptions about payments", async () => {
+test("calibrate --check compares the assumptions about payments only with a payer", async () => {
   const paid = await openPaid();
   await calibrate(paid, payAndReturn);
   const check = await paid.harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--check"]);
@@ -217,20 +217,24 @@ test.each(Object.entries(DIFFERENT_SERVICES))(
 
 const byPayment = Object.entries(DRIFTS).filter(([, { found }]) => found.by === "payment");
 
-test.each(byPayment)("a check with a payer finds the drift: %s", async (_name, { delivery, found }) => {
-  const record = await openPaid();
-  await calibrate(record, payAndReturn);
-  const paid = await openPaid({
-    drift: (request, secret) => signAgain(request, { secret, body: delivery?.(String(request.body)) ?? "" }),
-  });
-  writeFileSync(join(paid.harness.cwd, "checkout.calibration.json"), recordText(record.harness));
-  const { code, stdout } = await calibrate(paid, payAndReturn, [...WITH_PAYER, "--check", "--json"]);
-  const { differences, assumptions } = JSON.parse(stdout) as Calibration & {
-    readonly differences: readonly number[];
-  };
-  expect([code, { by: "payment", decisions: differences }]).toEqual([3, found]);
-  expect(assumptions.find(({ decision }) => decision === differences[0])?.verdict).toBe("contradicted");
-});
+test.each(byPayment)(
+  "calibrate --check with a payer finds the drift: %s",
+  async (_name, { delivery, found }) => {
+    const record = await openPaid();
+    await calibrate(record, payAndReturn);
+    const paid = await openPaid({
+      drift: (request, secret) =>
+        signAgain(request, { secret, body: delivery?.(String(request.body)) ?? "" }),
+    });
+    writeFileSync(join(paid.harness.cwd, "checkout.calibration.json"), recordText(record.harness));
+    const { code, stdout } = await calibrate(paid, payAndReturn, [...WITH_PAYER, "--check", "--json"]);
+    const { differences, assumptions } = JSON.parse(stdout) as Calibration & {
+      readonly differences: readonly number[];
+    };
+    expect([code, { by: "payment", decisions: differences }]).toEqual([3, found]);
+    expect(assumptions.find(({ decision }) => decision === differences[0])?.verdict).toBe("contradicted");
+  },
+);
 
 test("without the signing secret a calibration observes no assumption about signatures, and without an endpoint no assumption about webhooks", async () => {
   const paid = await openPaid();

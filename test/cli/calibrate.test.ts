@@ -262,7 +262,7 @@ test("an invalid calibration record is ignored", async () => {
   }
 });
 
-test("a calibration sends nothing if it is unsafe or unconfirmed, or if --check has no record", async () => {
+test("a calibration sends nothing without consent, a safe address and a test key, and --check sends nothing without a record", async () => {
   const { harness, sent } = await openService();
   const key = "svc_test_0123456789abcdefghijklmnopqrstu";
   const at = (url: string, apiKey: string) => ({ CHECKOUT_BASE_URL: url, CHECKOUT_API_KEY: apiKey });

@@ -112,26 +112,29 @@ const REFUSALS = [
   },
 ] as const;
 
-test.each(REFUSALS)("explain states the failed check, the rule and the received value of a refused request: $name", async (row) => {
-  const { harness, post, explain } = await open();
-  const body = "body" in row ? row.body : TERMS;
-  const { requestId } = await post(body, "headers" in row ? row.headers : {});
-  const explained = await explain(requestId);
-  expect(explained).toMatchObject({
-    kind: "request",
-    check: row.check,
-    rule: row.rule,
-    received: row.received,
-  });
-  if ("expected" in row) expect(explained.expected).toMatch(row.expected);
-  if ("decision" in row) expect(explained.decision).toBe(row.decision);
-  if ("next" in row) expect(explained.next).toContain(row.next);
-  const { stdout } = await harness.run(["explain", requestId], { columns: 500 });
-  const [first, last] = [stdout.split("\n")[0], stdout.trimEnd().split("\n").at(-1) ?? ""];
-  expect(first).toBe(explained.summary);
-  expect(last).toMatch(/ \d+ \(.+\)$/);
-  if (explained.decision !== null) expect(last).toContain(` ${explained.decision} (`);
-});
+test.each(REFUSALS)(
+  "explain states the failed check, the rule and the received value of a refused request: $name",
+  async (row) => {
+    const { harness, post, explain } = await open();
+    const body = "body" in row ? row.body : TERMS;
+    const { requestId } = await post(body, "headers" in row ? row.headers : {});
+    const explained = await explain(requestId);
+    expect(explained).toMatchObject({
+      kind: "request",
+      check: row.check,
+      rule: row.rule,
+      received: row.received,
+    });
+    if ("expected" in row) expect(explained.expected).toMatch(row.expected);
+    if ("decision" in row) expect(explained.decision).toBe(row.decision);
+    if ("next" in row) expect(explained.next).toContain(row.next);
+    const { stdout } = await harness.run(["explain", requestId], { columns: 500 });
+    const [first, last] = [stdout.split("\n")[0], stdout.trimEnd().split("\n").at(-1) ?? ""];
+    expect(first).toBe(explained.summary);
+    expect(last).toMatch(/ \d+ \(.+\)$/);
+    if (explained.decision !== null) expect(last).toContain(` ${explained.decision} (`);
+  },
+);
 
 test("every explained refusal has the field, the expected and the received value, and the remedy", async () => {
   const { harness, ready, sandbox, post, explain } = await open();
@@ -710,7 +713,7 @@ test("after a command with --store, the suggested commands have the same --store
   expect((await harness.run([...words, "--outcome", "succeeded", ...inTea])).code).toBe(0);
 });
 
-test("an explanation adds --store only to commands that take it", async () => {
+test("explain adds --store only to suggested commands that accept --store", async () => {
   const harness = createHarness();
   for (const command of new Set(ERROR_CODES.flatMap((code) => checkOfCode(code).next))) {
     const words = command.split(" ").filter((word) => !/^[<-]/.test(word));
@@ -720,7 +723,7 @@ test("an explanation adds --store only to commands that take it", async () => {
   }
 });
 
-test("every command in an explanation exists", async () => {
+test("every command that explain suggests exists", async () => {
   const harness = createHarness();
   const statuses = [302, 400, 401, 403, 404, 405, 410, 413, 415, 418, 429, 500, 600];
   const commands = [

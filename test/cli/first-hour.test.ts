@@ -1014,7 +1014,7 @@ test("no line of the banner of sandbox start is over 80 columns, except for link
   expect(lines.filter((line) => line.length > 80 && !LINK_ALONE.test(line))).toEqual([]);
 });
 
-test("after rotate-secret, the banner says that its signing secret is the store's, not the endpoint's", async () => {
+test("after rotate-secret, the banner of sandbox start says that its signing secret is the store's, not the endpoint's", async () => {
   const harness = createHarness();
   const banner = async (): Promise<string> => {
     const running = await harness.launch(["sandbox", "start"]);

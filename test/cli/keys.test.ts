@@ -164,7 +164,7 @@ async function openShop() {
 const NO_SUCH_SESSION = "404 session_not_found";
 const ALL_SCOPES = ["orders:write", "checkout_sessions:write", "checkout_sessions:read"];
 
-test("a key permits exactly its scopes", async () => {
+test("an API key permits exactly the requests of its scopes", async () => {
   const { make, asked } = await openShop();
   const ways = { orders: "201", "checkout-sessions": "201", get: NO_SUCH_SESSION } as const;
   const scopeOf = { orders: ALL_SCOPES[0], "checkout-sessions": ALL_SCOPES[1], get: ALL_SCOPES[2] } as const;
@@ -186,7 +186,7 @@ test("a key permits exactly its scopes", async () => {
   }
 });
 
-test("a new key is shown once, and is in no file, list or log", async () => {
+test("a new API key is shown once, and is in no file, list or log", async () => {
   const { harness, sandbox, type } = await openShop();
   const { code, said } = await type("keys create --scopes orders:write,checkout_sessions:read,orders:write");
   const apiKey = String(said["api_key"]);
@@ -218,7 +218,7 @@ test("a new key is shown once, and is in no file, list or log", async () => {
   for (const text of [...told, ...files, stdout, stderr]) expect(text).not.toContain(apiKey.slice(9, 36));
 });
 
-test("only the revoked key is refused, immediately and permanently", async () => {
+test("keys revoke revokes only the given key, immediately and permanently", async () => {
   const { harness, sandbox, type, make, asked } = await openShop();
   const own = sandbox.ready.api_key ?? "";
   const [one, other] = [await make(), await make()];
@@ -329,7 +329,7 @@ test("without --store, orders list shows the orders of the key's store, and refu
   expect(JSON.parse(named.stdout)).toMatchObject({ checkouts: [{ order_id: "tea-1" }] });
 });
 
-test("a key that a killed drill left behind is not listed and cannot be revoked, and does not work after the next start", async () => {
+test("an API key that a killed drill left behind is not listed and cannot be revoked, and does not work after the next start", async () => {
   const { harness, sandbox, type } = await openShop();
   const apiKey = "svc_test_0000000000000000000000000000000ab";
   const id = "0199a3c4-5d00-7000-8000-00000000000f";

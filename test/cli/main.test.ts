@@ -297,7 +297,7 @@ test("in printed text, npx is added only to hints", async () => {
   );
 });
 
-test("nested waits show one spinner", async () => {
+test("nested waits of a command show only one spinner", async () => {
   const stderr = Object.assign(new PassThrough({ encoding: "utf8" }), { columns: 80 });
   const world = { ...REAL, isInteractive: () => true, stderr, onStop: () => () => undefined };
   const printer = await createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });

@@ -70,7 +70,7 @@ test("a viewer's token reads from another machine, and changes nothing; an owner
   ]);
 });
 
-test("a waiting request ends soon after its token is revoked", async () => {
+test("events list --wait ends soon after its token is revoked", async () => {
   const { owner, type, revoke } = await openTeam("viewer");
   const waiting = type("events list --wait --timeout 20s --since 0");
   await revoke();

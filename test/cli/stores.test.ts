@@ -197,7 +197,7 @@ test("a command's store comes from flag, environment, stores use, key, first sto
   }
 });
 
-test("whoami prints the store, its source and any contradiction", async () => {
+test("whoami prints the store, its source and any contradiction between settings", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const tea = await make(harness, "--name Tea");
@@ -231,7 +231,7 @@ test("whoami prints the store, its source and any contradiction", async () => {
   ]);
 });
 
-test("settings of one service do not apply to another", async () => {
+test("store settings of one service do not apply to another service", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const tea = await make(harness, "--name Tea");

@@ -41,7 +41,7 @@ test("a start refuses a --ca file without certificates, and says what the file m
   }
 });
 
-test("a refused --ca file is reported with its setting, wherever it was set", async () => {
+test("the refusal of a --ca file names the option, the variable and the configuration field", async () => {
   const { harness } = open();
   const refused = async (words: readonly string[], env: Readonly<Record<string, string>> = {}) =>
     (await harness.run(["sandbox", "start", ...words], { env })).stderr;
@@ -120,7 +120,7 @@ test("a second endpoints add suggests config apply, which changes the certificat
   expect(deliveries).toMatchObject([{ state: "due" }]);
 });
 
-test("a configuration names an endpoint's certificate file, and its export contains the certificates", async () => {
+test("a configuration file names an endpoint's certificate file, and config export prints the certificates", async () => {
   const { harness } = open();
   const file = join(harness.cwd, "checkout.config.json");
   const write = (ca: string, url = SECURE): void =>

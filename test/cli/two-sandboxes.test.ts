@@ -72,7 +72,7 @@ test.each([
   }
 });
 
-test("commands of the control API use only the token of the named sandbox, and are refused without it", async () => {
+test("control commands use only the token of the sandbox in CHECKOUT_BASE_URL, and are refused without that token", async () => {
   const { own, other, type } = await openTwo();
   const acts = ["endpoints add http://localhost:3000/h", "sandbox reset --yes", "trigger order.created"];
   for (const line of [...acts, "events list", "config export", "sandbox clock advance 1h", "admin log"]) {
@@ -140,7 +140,7 @@ test("a malformed CHECKOUT_BASE_URL is refused even with --base-url if the envir
   expect(clock?.found).toMatch(inOrder("CHECKOUT_BASE_URL ", '"127.0.0.1:4243/v1"'));
 });
 
-test("no note is printed if the environment names the folder's sandbox, or if no sandbox runs in the folder", async () => {
+test("commands print no note about another sandbox if the environment names the folder's sandbox, or if no sandbox runs in the folder", async () => {
   const { harness, a, own } = await openTwo();
   for (const url of [own.base_url, "http://localhost:4242/v1"]) {
     const env = { CHECKOUT_BASE_URL: url, CHECKOUT_CONTROL_TOKEN: "a-token-of-yesterday" };
@@ -177,7 +177,7 @@ test("control commands act on the folder's sandbox, and say so, if the environme
   expect(judged.stderr).toContain("https://pay.example/v1 (CHECKOUT_BASE_URL)");
 });
 
-test("a typed address wins over the environment without a note", async () => {
+test("--base-url takes precedence over the environment, without a note", async () => {
   const { own, type } = await openTwo();
   const { code, stdout, stderr } = await type(`checklist --json --base-url ${own.base_url}`);
   expect([code, stderr]).toEqual([3, ""]);

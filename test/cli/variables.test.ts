@@ -50,7 +50,7 @@ const SETTINGS = [
   ].map((name) => `CHECKOUT_SANDBOX_${name}`),
 ];
 
-test("exactly the expected settings have a variable, which the description of the option shows", async () => {
+test("exactly the expected options can be set by a variable, and each option's description names its variable", async () => {
   const names = (await treeOf([])).commands.map((command) => command.name());
   const variables = new Set<string>();
   for (const name of names) {
@@ -75,7 +75,7 @@ test("docs/settings.md lists exactly the variables that exist", () => {
   expect(named.toSorted()).toEqual([...SETTINGS, ...secrets].toSorted());
 });
 
-test("arguments of a single call are not read from variables", async () => {
+test("options of a single command line, such as --order-id and --dry-run, are not read from variables", async () => {
   const harness = createHarness();
   await harness.start([], { env: { CHECKOUT_PORT: "none", CHECKOUT_JSON: "1" } });
   const env = { CHECKOUT_ORDER_ID: "other", CHECKOUT_DRY_RUN: "1", CHECKOUT_IDEMPOTENCY_KEY: "short" };

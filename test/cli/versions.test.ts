@@ -130,7 +130,7 @@ test.for([
   });
 });
 
-test("an older sandbox's unknown id is reported as not found, and its unreadable answer as another version", async () => {
+test("with an older sandbox, an unknown id is reported as not found, and an unreadable answer as another version", async () => {
   const harness = createHarness();
   await harness.start([], { version: "0.2.0" });
   const missing = await typed(harness, `events get ${UNKNOWN} --json`);
@@ -143,7 +143,7 @@ test("an older sandbox's unknown id is reported as not found, and its unreadable
   expect(json(odd.stderr.split("\n")[1] ?? "")).toMatchObject({ error: { code: "other_version" } });
 });
 
-test("a sandbox that does not report its version counts as older; a request without a token gets no version", async () => {
+test("a sandbox that does not report its version counts as older; an answer to a request without a token has no version", async () => {
   const harness = createHarness();
   const sandbox = await harness.start([], { version: "0.2.0" });
   harness.setFault(async (_request, deliver) => {
@@ -183,7 +183,7 @@ test("a command compares versions with the control API of a sandbox, and never w
   expect([created.code, created.stderr]).toEqual([0, ""]);
 });
 
-test("a run.json of another version with a running sandbox is reported, with the remedy", async () => {
+test("the run.json of a running sandbox of another version is reported, with the remedy", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const path = join(harness.cwd, ".checkout/run.json");

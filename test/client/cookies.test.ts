@@ -6,7 +6,7 @@ import { sendHttp } from "../../src/web/send.ts";
 
 const SHOP = "http://localhost:3000/thanks";
 
-test("a cookie is sent to every port of its host and to no other host", () => {
+test("the cookie jar sends a cookie to every port of its host and to no other host", () => {
   const jar = createCookieJar();
   expect(jar.headerFor(SHOP)).toEqual({});
   jar.keep(SHOP, undefined);
@@ -27,7 +27,7 @@ test("the cookie jar keeps at most 50 cookies of a host, and replaces known cook
   expect([kept?.length, kept?.[0], kept?.at(-1)]).toEqual([50, "c0=2", "c49=1"]);
 });
 
-test("several Set-Cookie lines of a real server are kept apart", async () => {
+test("the HTTP client and the cookie jar keep several Set-Cookie lines apart", async () => {
   const server = createServer((_request, response) => {
     response.setHeader("Set-Cookie", ["sid=1; Expires=Fri, 27 Nov 2026 10:00:00 GMT", "lang=en"]);
     response.end("thanks");

@@ -73,19 +73,22 @@ test.each([
   ["ends before its create is sent", 0, true],
   ["sends nothing", 0, false],
   ["does not exist", 127, false],
-] as const)("the idempotency drill does not judge a client command that %s", async (_what, exitCode, isLate) => {
-  const harness = createHarness();
-  await harness.start(EPHEMERAL);
-  const [code, faults, report] = await drill(harness, ({ later, post, orderId }) => {
-    if (isLate) later(1000, () => void post(`order:${orderId}`));
-    return Promise.resolve(exitCode);
-  });
-  expect([code, faults]).toEqual([3, {}]);
-  expect(report.not_judged[0]).toMatchObject({
-    history: "plain_purchase",
-    reason: englishOf(factOf("no_order", factOf("exited", String(exitCode)))),
-  });
-});
+] as const)(
+  "the idempotency drill does not judge a client command that %s",
+  async (_what, exitCode, isLate) => {
+    const harness = createHarness();
+    await harness.start(EPHEMERAL);
+    const [code, faults, report] = await drill(harness, ({ later, post, orderId }) => {
+      if (isLate) later(1000, () => void post(`order:${orderId}`));
+      return Promise.resolve(exitCode);
+    });
+    expect([code, faults]).toEqual([3, {}]);
+    expect(report.not_judged[0]).toMatchObject({
+      history: "plain_purchase",
+      reason: englishOf(factOf("no_order", factOf("exited", String(exitCode)))),
+    });
+  },
+);
 
 test("six broken clients fail the idempotency drill in the expected history with the expected cause, and each drill is recorded", async () => {
   const harness = createHarness();

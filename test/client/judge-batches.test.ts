@@ -33,7 +33,7 @@ test.each(["duplicates", "browser_return", "idempotency"] as const)(
   },
 );
 
-test("a combination that --only requests is played before an outage", () => {
+test("a combination that --only requests runs before the history outage", () => {
   const names = new Set(["outage", "second_failed.return_begun"]);
   expect(namesOf(SHOP, { ...PLAN, parts: new Set(["duplicates"]), names })).toEqual([...names].toReversed());
 });

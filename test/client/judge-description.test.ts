@@ -88,7 +88,7 @@ test("checklist run starts a shop from checkout.config.json on the port in PORT,
   expect([stdout, stderr, recorded.stdout, page.stdout].filter((text) => text.includes(COOKIE))).toEqual([]);
 });
 
-test("a shop whose create takes no order_id passes although its second create makes another order", async () => {
+test("checklist run passes a shop whose create takes no order_id, although the shop's second create makes another order", async () => {
   const create = { post: "/buy", form: { item: "knife" } };
   const section = { ...PAGE_SHOP, create, order_id_of: "/orders/(N-[\\w-]+)" };
   let count = 0;
@@ -98,7 +98,7 @@ test("a shop whose create takes no order_id passes although its second create ma
   expect([findings, report.histories]).toEqual([[], 2]);
 });
 
-test("a shop fails if it creates another checkout for another payment method while the first checkout can still be paid", async () => {
+test("checklist run fails a shop that creates another checkout for another payment method while the first checkout can still be paid", async () => {
   const form = { cart: "{order_id}", method: "alipay_plus" };
   const section = { ...PAGE_SHOP, create: { post: "/buy", form } };
   const options = ["--only", "bought_other_method", "--trust-config", ...PATIENT];
@@ -111,7 +111,7 @@ test("a shop fails if it creates another checkout for another payment method whi
   ]);
 });
 
-test("a shop that sends a customer to an earlier open order instead of the new order fails", async () => {
+test("checklist run fails a shop that sends a customer to an earlier open order instead of the new order", async () => {
   const section = { ...PAGE_SHOP, return_url: "/thanks" };
   const run = (kind: ShopKind) => {
     const only = ["--only", "return_one_browser", "--trust-config", ...PATIENT];
@@ -153,7 +153,7 @@ test("a view that shows payments late is judged only if --settle is long enough"
   expect([endless.code, endless.stderr]).toEqual([2, expect.stringContaining("at most 60s")]);
 });
 
-test("a shop whose only worker falls behind is judged again with fewer events at a time", async () => {
+test("checklist run judges a shop whose only worker falls behind again with fewer events at a time", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   describedShop(site, { jobMs: 300 }).open();
   await site.addEndpoint(`${SHOP}/hooks`);
@@ -230,7 +230,7 @@ test("explore reads order_view and serve from the shop section, and runs no unco
   expect([served.code, harness.commands[count]?.commandLine]).toEqual([3, "serve --all"]);
 });
 
-test("a shop without an endpoint is judged by its requests to the API, and the report names the missing field", async () => {
+test("checklist run judges a shop without an endpoint by its requests to the API, and names the missing field", async () => {
   const described = ["--create", "create-order", ...VIEW, ...PATIENT];
   const right = await judge({ kind: { polls: true }, options: described });
   expect([right.code, right.findings, right.report.not_judged.map(({ field }) => field)]).toEqual([

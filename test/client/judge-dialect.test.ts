@@ -79,7 +79,7 @@ async function judge(dialect: Dialect | undefined, like = OTHER) {
 
 const JUDGED = [OTHER, ...Array.from({ length: size(0, 10) }, (_, at) => drawDialect(SEED + at))];
 
-test.each(JUDGED)("a shop for the dialect %j passes every item of the checklist", async (dialect) => {
+test.each(JUDGED)("a shop for the dialect %j passes every item of checklist run", async (dialect) => {
   const { code, stdout, stderr } = await judge(dialect, dialect);
   const report = JSON.parse(stdout) as { broken: unknown; items: readonly { failures: unknown }[] };
   expect([stderr, report.broken, report.items.map(({ failures }) => failures)]).toEqual([
@@ -90,7 +90,7 @@ test.each(JUDGED)("a shop for the dialect %j passes every item of the checklist"
   expect(code).toBe(0);
 });
 
-test("a shop that reads the default names fails in another dialect, and the reported cause names the difference", async () => {
+test("a shop that reads the default names fails checklist run in another dialect, and the reported cause names the difference", async () => {
   const { code, stdout } = await judge(undefined);
   const { broken } = JSON.parse(stdout) as { readonly broken: readonly { readonly cause: string }[] };
   expect(code).toBe(1);

@@ -61,7 +61,7 @@ async function judge(Shop: typeof CarefulShop, histories: readonly string[], set
   };
 }
 
-test("a shop that uses one idempotency key for all creates fails, and the failed drills are recorded", async () => {
+test("a shop that uses one idempotency key for all creates fails checklist run, and the failed drills are recorded", async () => {
   class ConstantKey extends CarefulShop {
     override create(orderId: string): ReturnType<CarefulShop["create"]> {
       return super.create(orderId, "constant-key");
@@ -88,11 +88,11 @@ test("a shop that uses one idempotency key for all creates fails, and the failed
 
 const HELD = { code: 0, left: 0, findings: [], unclear: [] };
 
-test("a correct shop passes every history that finds a mistake, and receives every delivery that the run held back", async () => {
+test("a correct shop passes every history of checklist run that finds a planted mistake, and receives every delivery that the run held back", async () => {
   expect(await judge(CarefulShop, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
-test("a shop that also books events of unknown orders passes", async () => {
+test("a shop that also books events of unknown orders passes checklist run", async () => {
   class OpenBooks extends CarefulShop {
     override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
       this.know(event.data.order_id);
@@ -102,7 +102,7 @@ test("a shop that also books events of unknown orders passes", async () => {
   expect(await judge(OpenBooks, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
-test("a shop that never sells an order a second time, even if the first payment failed, passes", async () => {
+test("a shop that never sells an order a second time, even if the first payment failed, passes checklist run", async () => {
   class SoldOnce extends CarefulShop {
     override hasEnded(): boolean {
       return false;
@@ -111,7 +111,7 @@ test("a shop that never sells an order a second time, even if the first payment 
   expect(await judge(SoldOnce, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
-test("a shop that generates its own order_ids passes", async () => {
+test("a shop that generates its own order_ids passes checklist run", async () => {
   class OwnNumbers extends CarefulShop {
     private readonly carts = new Map<string, string>();
     override buy(cart: string): Promise<string | undefined> {
@@ -123,7 +123,7 @@ test("a shop that generates its own order_ids passes", async () => {
   expect(await judge(OwnNumbers, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
-test("a shop that processes final events a second after its answer passes", async () => {
+test("a shop that processes final events a second after its answer passes checklist run", async () => {
   class LaterEnds extends CarefulShop {
     override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
       if (!this.hasEnded(event.data.status)) return super.take(event);
@@ -141,7 +141,7 @@ class LosesAttempts extends CarefulShop {
   }
 }
 
-test("a shop whose second attempt uses a new order_id passes", async () => {
+test("a shop whose second attempt appends a number to the order_id passes checklist run", async () => {
   class NumberedAttempts extends LosesAttempts {
     override take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
       const { order_id: orderId } = event.data;
@@ -152,7 +152,7 @@ test("a shop whose second attempt uses a new order_id passes", async () => {
   expect(await judge(NumberedAttempts, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
-test("a shop whose second attempt has an unrelated order_id passes", async () => {
+test("a shop whose second attempt has an unrelated order_id passes checklist run", async () => {
   class UnrelatedAttempts extends CarefulShop {
     private readonly carts = new Map<string, string>();
     override create(orderId: string, key: string): ReturnType<CarefulShop["create"]> {
@@ -171,7 +171,7 @@ test("a shop whose second attempt has an unrelated order_id passes", async () =>
   expect(await judge(UnrelatedAttempts, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
-test("a shop that first answers an event, and then asks the API until the API answers, passes", async () => {
+test("a shop that first answers an event, and then asks the API until the API answers, passes checklist run", async () => {
   class AsksLater extends CarefulShop {
     override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
       const ask = async (): Promise<void> => {
@@ -242,7 +242,7 @@ test("a broken combination with a refused event is reported as the smallest comb
   expect(findings).toEqual(["second_failed.payment_alone: takes_events"]);
 });
 
-test("a shop that forgets bookings at a restart, and books pending payments, breaks both rules in one run", async () => {
+test("a shop that forgets bookings at a restart, and books pending payments, breaks two rules in one checklist run", async () => {
   class ForgetsAndBooksPending extends CarefulShop {
     override booted(): void {
       for (const order of this.orders.values()) order.checkouts.clear();
@@ -258,7 +258,7 @@ test("a shop that forgets bookings at a restart, and books pending payments, bre
   expect(findings).toEqual(["restart_after_answer: booked_when_paid", "pending_long: never_unpaid"]);
 });
 
-test("an interrupted run reports a broken combination, even if other histories have not ended", async () => {
+test("an interrupted checklist run reports a broken combination, even if other histories have not ended", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const { harness } = site;
   let interrupt: () => void = () => undefined;
@@ -286,7 +286,7 @@ test("an interrupted run reports a broken combination, even if other histories h
 
 const AGAIN = ["second_cancelled", "second_failed", "third_attempt", "second_each", "bought_again_open"];
 
-test("a shop whose later attempts are separate orders, each with its own view, passes", async () => {
+test("a shop whose later attempts are separate orders, each with its own view, passes checklist run", async () => {
   class SeparateOrders extends CarefulShop {
     override async buy(cart: string): Promise<string | undefined> {
       const hasEnded = (id: string): boolean =>
@@ -298,7 +298,7 @@ test("a shop whose later attempts are separate orders, each with its own view, p
   expect(await judge(SeparateOrders, AGAIN)).toEqual(HELD);
 });
 
-test("a shop whose answers name a customer or other orders passes", async () => {
+test("a shop whose answers name a customer or other orders passes checklist run", async () => {
   const customer = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
   class NamesCustomer extends CarefulShop {
     override create(orderId: string, key: string): ReturnType<CarefulShop["create"]> {
@@ -320,7 +320,7 @@ test("a shop whose answers name a customer or other orders passes", async () => 
     expect(await judge(Shop, [...AGAIN, "orders_bought_at_once"])).toEqual(HELD);
 });
 
-test("a shop that loses payments of attempts with their own order_id fails, whether or not its answer names the checkout", async () => {
+test("a shop that loses payments of attempts with their own order_id fails checklist run, whether or not the shop's answer names the checkout", async () => {
   class NamesNothing extends LosesAttempts {
     override async buy(orderId: string): Promise<string | undefined> {
       return (await super.buy(orderId)) && "thank you";
@@ -333,7 +333,7 @@ test("a shop that loses payments of attempts with their own order_id fails, whet
     ]);
 });
 
-test("a shop that keeps the checkout in a variable shared by all requests fails when customers buy at the same time", async () => {
+test("a shop that keeps the checkout in a variable shared by all requests fails checklist run when customers buy at the same time", async () => {
   class SharedVariable extends CarefulShop {
     private checkoutUrl: Promise<string | undefined> | undefined;
     override async buy(orderId: string): Promise<string | undefined> {
@@ -346,7 +346,7 @@ test("a shop that keeps the checkout in a variable shared by all requests fails 
   expect([code, findings]).toEqual([1, ["orders_bought_at_once: one_order"]]);
 });
 
-test("a shop that appends a suffix to the order_id passes, although its newest order_id leaves no room for the suffix", async () => {
+test("a shop that appends a suffix to the order_id passes checklist run, although its newest order_id leaves no room for the suffix", async () => {
   class Suffixed extends CarefulShop {
     override buy(cart: string): Promise<string | undefined> {
       return super.buy(`${cart}-attempt-1`);
@@ -358,7 +358,7 @@ test("a shop that appends a suffix to the order_id passes, although its newest o
   expect(await judge(Suffixed, ["payment_again", "second_failed"])).toEqual(HELD);
 });
 
-test("a shop that refuses a payment event and accepts the retry fails for the refusal, not for a late view", async () => {
+test("a shop that refuses a payment event and accepts the retry fails checklist run for the refusal, not for a late view", async () => {
   class RefusesFirst extends CarefulShop {
     private readonly refusedIds = new Set<string>();
     override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
@@ -440,7 +440,7 @@ const EVENT_ROWS = Object.entries(EVENT_MISTAKES).flatMap(([effect, { mayBe, mak
   ).map((type) => ({ effect, type, Shop: make((event) => event.type === type) })),
 );
 
-test.each(part(EVENT_ROWS, 20))("a shop with a mistake at $type fails: it $effect", async ({ Shop }) => {
+test.each(part(EVENT_ROWS, 20))("a shop that mishandles $type fails: it $effect", async ({ Shop }) => {
   const { code, findings } = await judge(Shop, OF_OTHERS);
   expect([code, findings.length > 0]).toEqual([1, true]);
 });

@@ -52,14 +52,14 @@ const UNFOUND: Readonly<Record<string, string>> = {
     "its view shows no number of bookings, which the run names as a risk",
 };
 
-test("every correct shop passes", async () => {
+test("checklist run duplicates passes every correct shop", async () => {
   for (const [name, plan] of part(Object.entries(GOOD_SHOPS), 12)) {
     const { findings, failed } = await judgeShop(plan);
     expect([name, findings, failed]).toEqual([name, [], ""]);
   }
 });
 
-test("every broken shop fails, except for shops whose view shows too little", async () => {
+test("checklist run duplicates fails every broken shop, except for shops whose view shows too little", async () => {
   for (const [name, plan] of part(Object.entries(BROKEN_SHOPS), 36)) {
     const { code, failed } = await judgeShop(plan);
     if (name in UNFOUND) continue;
@@ -67,7 +67,7 @@ test("every broken shop fails, except for shops whose view shows too little", as
   }
 });
 
-test("every correct return page passes, and every broken return page fails", async () => {
+test("checklist run browser-return passes every correct return page, and fails every broken return page", async () => {
   for (const [name, page] of part(Object.entries(GOOD_PAGES), 12)) {
     const { findings, failed } = await judgePage(page);
     expect([name, findings, failed]).toEqual([name, [], ""]);

@@ -183,7 +183,7 @@ test("the service answers through a proxy over http and https, and the service's
   expect(plain).toMatchObject({ ok: true, body: "plain http://pay.example/v1?a=1 for pay.example" });
 });
 
-test("a server without TLS is reported in words, without OpenSSL's source lines", async () => {
+test("an https request to a server without TLS fails with an error in words, without OpenSSL's source lines", async () => {
   const plain = createHttpServer((_request, response) => void response.end("plain"));
   const port = await listenUntilEnd(plain);
   const url = `https://127.0.0.1:${port}/v1`;

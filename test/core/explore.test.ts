@@ -123,7 +123,7 @@ function wavesOf(salt: number, seed: string): { readonly all: Schedule[]; readon
   return { all, broken: runs.filter(({ isBroken }) => isBroken).map((one) => one.schedule) };
 }
 
-test("explore runs no schedule twice and none that contains a broken schedule, and a seed repeats the order", () => {
+test("explore runs no schedule twice and no schedule that contains a broken schedule, and the same seed repeats the order", () => {
   fc.assert(
     fc.property(fc.nat(), (salt) => {
       const { all, broken } = wavesOf(salt, "a");
@@ -447,7 +447,7 @@ test("explore numbers equal requests from 1 to at most 3, with ids replaced by *
   ]);
 });
 
-test("a run's score counts the retries, refusals and failed purchase that the run without faults lacks, but not missing deliveries", () => {
+test("compared with the run without faults, a run's score counts more retries, refusals and a failed purchase, but not missing deliveries", () => {
   const request = { method: "POST", path: "/v1/orders", status: 201, isFaulty: false };
   const good: Trace = { requests: [request], deliveries: [SUCCEEDED], hasOrder: true, hasPurchased: true };
   expect(differenceScore(good, good)).toBe(0);

@@ -88,7 +88,7 @@ test("each violation breaks exactly the expected rule", () => {
     expect([expected, verdict(...facts)]).toEqual([expected, expected]);
 });
 
-test("the cause of a booking without a payment is the order's status, or the customer's return if it came first", () => {
+test("the cause of a booking without a payment is the order's status, or the customer's return if the return came first", () => {
   const cause = (...facts: Parameters<typeof judgeHistory>[1]): unknown => {
     const judged = judgeHistory({}, facts, undefined);
     return judged.state === "broken" ? judged.cause : judged.state;
@@ -149,7 +149,7 @@ test("a payment counts as lost only if the last reading of the view does not sho
   );
 });
 
-test("near amounts differ little from the order's amount, and one of them has the same whole units", () => {
+test("the two amounts near an order's amount differ little from the order's amount, and one has the same whole units", () => {
   for (const minor of [1, 24, 25, 49, 50, 99, 100, 450, 1200, 1900, 1950, 1999, 2049, 50_000]) {
     const [less, more] = [nearAmount(minor, "less"), nearAmount(minor, "more")];
     const units = (amount: number) => `${Math.floor(amount / 100)}, ${Math.round(amount / 100)}`;
@@ -263,7 +263,7 @@ test("an amount in an order view is read with the decimals of the order's curren
   expect(["19.99", "1.999", "12,80,0"].map((sum) => amountIn("EUR", sum))).toEqual([1999, 1999, Number.NaN]);
 });
 
-test("writing the shop section keeps the rest of the file, and patterns and settle times are checked", () => {
+test("writing the shop section keeps the rest of the configuration file, and patterns and settle times are checked", () => {
   const before = '{\n  // a comment\n  "sandbox": { "port": 4242 }\n}\n';
   const after = withShopSection(before, { create: "node buy.js", paidWhen: "paid", returnUrl: "" });
   expect(after).toContain("// a comment");

@@ -66,7 +66,7 @@ test("displayText escapes only blanks and marks that would be invisible", () => 
   for (const [text, shown] of rows) expect([text, displayText(text)]).toEqual([text, shown]);
 });
 
-test("code and schema treat the same characters as invisible, following Unicode", () => {
+test("the code and the control API's schema treat the same characters as invisible, following Unicode", () => {
   const isLeftToCode = /[\p{Cs}\u{10000}-\u{10ffff}]/u;
   const invisible =
     /[[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]--[\ufe00-\ufe0f]]/v;

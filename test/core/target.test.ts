@@ -208,7 +208,7 @@ function targetOf(url: string): DeliveryTarget {
   return parsed.value;
 }
 
-test("an allowed name keeps its resolved addresses, except the sandbox's own address and addresses that no receiver can have", () => {
+test("an allowed host name keeps its resolved addresses, except the sandbox's own address and addresses that no receiver can have", () => {
   const target = targetOf("http://shop.test:4242/hooks");
   const rows: readonly (readonly [readonly string[], readonly string[] | false])[] = [
     [["192.168.1.20"], ["192.168.1.20"]],
@@ -253,7 +253,7 @@ test("an allowed name keeps its resolved addresses, except the sandbox's own add
   }
 });
 
-test("a name may resolve to loopback, except for the sandbox's own port, and a refusal names the resolved addresses", () => {
+test("an allowed host name may resolve to loopback, except for the sandbox's own port, and a refusal names the resolved addresses", () => {
   const loopback = ["127.0.0.1", "::1"];
   const rows: readonly (readonly [url: string, resolved: readonly string[], expected: unknown])[] = [
     ["http://shop.test:8080/", loopback, { ok: true, value: loopback }],
@@ -381,7 +381,7 @@ test("patterns of event types match the expected types, and a pattern that match
   expect(wrong.filter((patterns) => !refused(patterns))).toEqual([]);
 });
 
-test("the refusal of an address without a scheme suggests the address with http://", () => {
+test("the refusal of a webhook address without a scheme suggests the address with http://", () => {
   const insteadOf = (text: string): unknown => {
     const parsed = parseTarget(text, POLICY);
     return parsed.ok ? "accepted" : parsed.refusal.told?.values["instead"];

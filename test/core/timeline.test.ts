@@ -122,7 +122,7 @@ function tell({
   return { checkouts: [story], requests: told, now };
 }
 
-test("a timeline goes back in time only where the clock was set back, and has each attempt once", () => {
+test("an order's timeline goes back in time only where the clock was set back, and has each attempt once", () => {
   fc.assert(
     fc.property(history, (drawn) => {
       const story = tell(drawn);

@@ -60,7 +60,7 @@ test("a create is refused for an inactive store first, then for a missing capabi
   expect(check({}, {}, live)).toBe("order_conflict");
 });
 
-test("a test key is accepted, any single wrong character in it is recognised, and other credentials are refused", () => {
+test("a test key is accepted, a single wrong character in the key is recognised, and other credentials are refused", () => {
   const key = formatTestKey(bytes(20));
   expect(key).toMatch(/^svc_test_[0-9A-Za-z]{33}$/);
   const check = (...lines: string[]): string => {
@@ -236,7 +236,7 @@ test("amounts are shown with the decimals of their currency", () => {
   expect([shownAmount.split(" ")[0], shownAmount.endsWith("e\u001b")]).toEqual(["7", true]);
 });
 
-test("a token bucket gives its burst, then its rate, and nothing when the clock goes back", () => {
+test("a token bucket gives its burst, then its rate, and nothing after the clock goes back", () => {
   const limit = { perSecond: 5, burst: 10 };
   let bucket: Bucket | undefined;
   const take = (now: number): string => {

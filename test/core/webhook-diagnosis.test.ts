@@ -302,7 +302,7 @@ test("the diagnosis of every signature mistake has the expected causes in order,
   expect(Object.keys(DIAGNOSIS_CAUSES).filter((code) => !named.has(code))).toEqual([]);
 });
 
-test("a valid request has no diagnosis, and a missing header is reported by its configured name", () => {
+test("a valid webhook has no diagnosis, and a missing header is reported by its configured name", () => {
   expect(diagnose(arrive({}))).toEqual([]);
   const dialect = { headers: { signature: "X-Signature" } };
   const missing = { code: "signature_missing", proven: true, detail: "X-Signature" };

@@ -863,7 +863,7 @@ const SILENCES: readonly Row[] = [
 
 const ROWS: readonly Row[] = [...ALL, ...NOWHERE, ...SIGNATURES, ...PARTS, ...REFUSALS, ...MORE, ...SILENCES];
 
-test("all answers of a receiver together determine the cause of each failed case", () => {
+test("all answers of a receiver together determine the cause of each failed drill case", () => {
   for (const [what, answers, causes, facts] of ROWS) {
     const found = explainCases(drilled(answers, facts));
     expect([what, Object.fromEntries(found.causes)]).toEqual([what, causes]);

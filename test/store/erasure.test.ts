@@ -256,7 +256,7 @@ test("outside the transactions of an erasure, no statement deletes a checkout or
   store.close();
 });
 
-test("every erasing statement, and every foreign key that it follows, uses an index", () => {
+test("every statement of an erasure, and every foreign key of the deleted tables, uses an index", () => {
   const { store, raw } = openFile();
   const plan = (sql: string): string =>
     (raw.prepare(`EXPLAIN QUERY PLAN ${sql.replaceAll("?", "1")}`).all() as { detail: string }[])

@@ -93,7 +93,7 @@ test("writes wait while each turn of the event loop brings more writes, and then
   expect([waiting(), rows(), settled, ended]).toEqual([0, [1, 2], ["done 1", "done 2"], ["on disk"]]);
 });
 
-test("a failing write is rolled back without the other writes of its group, and gets its own error; lock and disk errors are reported", async () => {
+test("a failing write is rolled back alone and gets its own error; lock and disk errors are reported", async () => {
   const { insert, note, settled, turn, rows, ended, connection } = openCommits();
   const busy = new Database.SqliteError("locked", "SQLITE_BUSY");
   const full = new StorageUnavailable(storageFailure("disk_full"));

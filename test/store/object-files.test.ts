@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { readIndexFile } from "../../src/store/object-files.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-test("the index of hosted stores is read without the first transaction if the runtime was killed during that transaction", () => {
+test("the index of hosted stores is read without the uncommitted transaction of a killed runtime", () => {
   const [written, left] = [join(tempFolder(), "index.sqlite"), join(tempFolder(), "index.sqlite")];
   const db = new Database(written);
   try {
