@@ -136,7 +136,7 @@ test.each(REFUSALS)(
   },
 );
 
-test("every explained refusal has the field, the expected and the received value, and the remedy", async () => {
+test("explain of every refusal shows the field, the expected value, the received value and the remedy", async () => {
   const { harness, ready, sandbox, post, explain } = await open();
   const { api_key: reader = "" } = JSON.parse(
     (await harness.run(["keys", "create", "--scopes", "checkout_sessions:read", "--json"])).stdout,
@@ -255,7 +255,7 @@ test("every explained refusal has the field, the expected and the received value
     ]);
 });
 
-test("an explained conflict lists the fields that differ from the first request", async () => {
+test("explain of a conflict lists the fields that differ from the first request", async () => {
   const { post, explain } = await open();
   const first = await post({ ...TERMS, description: "A bag" });
   const other = await post({ ...TERMS, amount_minor: 2999, description: "A box" });
@@ -310,7 +310,7 @@ test("explain lists each request with the order's latest checkout at that time, 
   expect(await requestsOf(TERMS.order_id)).toEqual([...before, ...after]);
 });
 
-test("an explained conflict is compared with the state at the request's time, not with a later state", async () => {
+test("explain compares a conflicting create with the state at the request's time, not with a later state", async () => {
   const { harness, post, explain } = await open();
   const [first, other] = [await post(TERMS), { "Idempotency-Key": "another-key" }];
   const reused = await post({ ...TERMS, amount_minor: 2999 });

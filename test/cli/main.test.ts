@@ -283,7 +283,7 @@ test("in a hint, npx is added only to checkout commands, not to quoted values", 
   expect(await check("use that checkout, or another")).toBe("use that checkout, or another");
 });
 
-test("in printed text, npx is added only to hints", async () => {
+test("npx is added to checkout commands in printed hints, but not in other printed text", async () => {
   const stdout = new PassThrough({ encoding: "utf8" });
   const printer = await createPrinter(
     { stdout, stderr: stdout, env: { npm_command: "exec", FORCE_COLOR: "1" } },

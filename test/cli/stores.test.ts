@@ -231,7 +231,7 @@ test("whoami prints the store, its source and any contradiction between settings
   ]);
 });
 
-test("store settings of one service do not apply to another service", async () => {
+test("a store that CHECKOUT_STORE_ID or checkout stores use selects applies only to its own service", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const tea = await make(harness, "--name Tea");

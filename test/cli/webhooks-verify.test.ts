@@ -60,7 +60,7 @@ async function open() {
   return { verify, own, event, store: ready.signing_secret };
 }
 
-test("if a secret is given, only that secret makes a signature valid, and the sandbox's secrets explain a mismatch", async () => {
+test("webhooks verify accepts only a signature with the given secret, and explains a mismatch with the sandbox's secrets", async () => {
   const { verify, own, store } = await open();
   const ofEndpoint = expect.stringContaining(" http://localhost:3000/hooks") as string;
   expect(await verify({})).toMatchObject({ exit: 0, valid: true, secret_of: ofEndpoint, codes: [] });

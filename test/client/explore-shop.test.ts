@@ -96,7 +96,7 @@ test("explore exits with 3 if the shop does not start, and refuses incomplete op
   }
 });
 
-test("the table of expected findings has exactly the shops that a kill breaks", () => {
+test("the table of expected findings of explore has exactly the shops that a kill breaks", () => {
   expect(Object.keys(KILLED_SHOPS)).toEqual(Object.keys(FINDINGS.exploreKilled));
 });
 

@@ -231,7 +231,7 @@ test("a late booking in one history hides no mistake in a combination of histori
   expect([code, findings]).toEqual([1, ["second_failed.payment_first: booked_when_paid"]]);
 });
 
-test("a broken combination with a refused event is reported as the smallest combination that still breaks", async () => {
+test("checklist run reduces a broken combination with a refused event to the smallest combination that still breaks", async () => {
   class AsksForAnother extends NeedsPending {
     protected override readonly refusal = 503;
   }

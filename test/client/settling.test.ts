@@ -276,7 +276,7 @@ test("sandbox clock advance does all work that becomes due, even for 1,500 order
   expect((moved["fired"] as unknown[]).length).toBe(orders);
 });
 
-test("a failed wait still reports the created order, and ends at its timeout", async () => {
+test("orders create --wait still reports the created order if the wait fails, and ends at its timeout", async () => {
   const harness = createHarness();
   await harness.start();
   const began = harness.clock.now();

@@ -471,7 +471,7 @@ const ROWS: readonly Row[] = [
   ],
 ];
 
-test("the facts determine a checklist item's status, reason and next command, and the checklist is ready only if every item passes", () => {
+test("the facts about a store determine a checklist item's status, reason and next command, and the checklist is ready only if every item passes", () => {
   expect(judgeItems(READY).verdict).toBe("ready");
   const seen = new Set<string>();
   for (const [name, facts, status, reason, next] of ROWS) {

@@ -352,7 +352,7 @@ test("explore passes a correct run, and reports a run with one mistake with exac
     expect([cause, causesOf(seen)]).toEqual([cause, [cause]]);
 });
 
-test("an accepted forged payment is the first reported cause, even if the view never shows a payment", () => {
+test("explore reports an accepted forged payment as the first cause, even if the view never shows a payment", () => {
   expect(causesOf({ last: { ...PAID, amountMinor: 1 }, deliveries: [CREATED, forged, SUCCEEDED] })).toEqual([
     "believes_forged",
     "answers_forged",
@@ -360,7 +360,7 @@ test("an accepted forged payment is the first reported cause, even if the view n
   expect(causesOf({ ...lost, deliveries: [CREATED, forged] })).toEqual(["accepts_forged", "answers_forged"]);
 });
 
-test("a repeated older event that overwrote the payment is the reported cause", () => {
+test("explore reports a repeated older event that overwrote the payment as the cause", () => {
   const copy = delivery("pending", 3, { cause: "duplicate" });
   const seen = { ...lost, deliveries: [CREATED, delivery("pending", 2), SUCCEEDED, copy] };
   expect(verdictsOn(factsOf(seen)).brokenRules).toMatchObject([
@@ -368,18 +368,18 @@ test("a repeated older event that overwrote the payment is the reported cause", 
   ]);
 });
 
-test("a payment that the view no longer shows breaks final_stays, without a cause", () => {
+test("a payment that the view no longer shows breaks the rule final_stays, without a cause", () => {
   expect(verdictsOn(factsOf({ last: UNPAID })).brokenRules).toMatchObject([
     { invariant: "final_stays", cause: null, got: { fact: "shows_unpaid", values: ["shown"] } },
   ]);
 });
 
-test("a paid view without a booking does not count as booked", () => {
+test("explore does not count a paid view without a booking as booked", () => {
   const { brokenRules } = verdictsOn(factsOf({ soon: UNPAID, last: { ...PAID, times: 0 } }));
   expect(brokenRules).toMatchObject([{ invariant: "booked_when_paid", cause: "acknowledged_only" }]);
 });
 
-test("a payment whose event was dropped is not judged", () => {
+test("explore does not judge a payment whose event was dropped", () => {
   const seen = { ...lost, deliveries: [CREATED, DROPPED] };
   const { judgedRules, brokenRules } = verdictsOn(factsOf(seen));
   expect([brokenRules, isPaymentDropped(seen.deliveries), judgedRules.has("booked_when_paid")]).toEqual([
@@ -389,7 +389,7 @@ test("a payment whose event was dropped is not judged", () => {
   ]);
 });
 
-test("a view without bookings and amount leaves their rules unjudged, and a missing view leaves all rules about views unjudged", () => {
+test("explore judges no rules about bookings and amounts if the view lacks these fields, and no rules about views without a view", () => {
   const status = { paid: true, times: null, amountMinor: null };
   const names = (seen: Seen): readonly string[] => [...verdictsOn(factsOf(seen)).judgedRules].toSorted();
   const looks = { before: status, soon: status, last: status };

@@ -12,7 +12,7 @@ test("a message has the same placeholders in both languages, unless its English 
   expect(texts.length).toBeGreaterThan(50);
 });
 
-test("a fact within a refusal is written in the language of the refusal", () => {
+test("a message that is part of a refusal is written in the language of the refusal", () => {
   const hold = partOf("other_folder", { folder: "/srv/shop", start: "checkout sandbox start" });
   const [english, chinese] = partWords(hold);
   const { refusal } = refuseFact("nothing_delivered", { hold });

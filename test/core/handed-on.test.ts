@@ -269,7 +269,7 @@ test(`each of ${PASTED.length} wrongly pasted secrets is diagnosed, and no messa
   expect(told).toEqual(PASTED.map(([name, , code]) => [name, code]));
 });
 
-test("a body is compared byte for byte with the event of its event_id", () => {
+test("a webhook body is compared byte for byte with the event of its event_id", () => {
   const event = { eventId: ID, body: BODY };
   const at = BYTES.indexOf("1999");
   const differs = (...detail: Parameters<typeof detailOf>): CauseFinding => ({

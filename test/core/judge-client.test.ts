@@ -84,7 +84,7 @@ test("the logged creates of a purchase with faults determine the broken rule and
   }
 });
 
-test("a refusal caused by a fault is not a finding", () => {
+test("a refusal that a fault caused breaks no rule of the client", () => {
   const faulty = create({ status: 409, code: "order_conflict", arrival: "hidden" });
   expect(
     brokenRuleOf({ runs: [run([LOST, faulty, MADE])], liveCount: 1, hasNewOrderId: false }),

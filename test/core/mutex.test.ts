@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createTurnQueue } from "../../src/core/mutex.ts";
 
-test("the turn queue runs one turn at a time, and runs the next turn while a turn waits in aside()", async () => {
+test("the turn queue runs one turn at a time, and starts the next turn while a turn awaits work outside the queue", async () => {
   const { run: inTurn } = createTurnQueue();
   const seen: string[] = [];
   const waited = Promise.withResolvers<void>();
@@ -20,7 +20,7 @@ test("the turn queue runs one turn at a time, and runs the next turn while a tur
   expect(seen).toEqual(["first begins", "second begins", "second ends", "first goes on"]);
 });
 
-test("the turn queue ends a turn when its work fails, even while the work waits in aside()", async () => {
+test("the turn queue ends a turn when its work fails, even if the work outside the queue fails", async () => {
   const { run: inTurn } = createTurnQueue();
   const failing = inTurn((aside) => aside(() => Promise.reject(new Error("failed aside"))));
   const later = inTurn(() => Promise.reject(new Error("failed")));

@@ -7,7 +7,7 @@ import { WEBHOOK_STEP_TITLES } from "../../src/core/readiness/drills/webhook.ts"
 
 const NAMES = FACT_TABLES.flatMap((table) => Object.keys(table));
 
-test("every fact has a sentence in both languages, with the same values", () => {
+test("every coded message has a sentence in both languages, with the same values", () => {
   expect(NAMES.length).toBeGreaterThan(300);
   expect(new Set(NAMES).size).toBe(NAMES.length);
   const titles = [
@@ -37,7 +37,7 @@ function rowWords(name: string, ...values: readonly string[]): Words {
   return typeof row === "function" ? row(...values) : row;
 }
 
-test("a fact is shown with its sentence and values, and a nested fact is shown in the same language", () => {
+test("a coded message is shown with its sentence and values, and a nested message in the same language", () => {
   const rows: readonly (readonly [name: string, ...values: string[]])[] = [
     ["shows_paid", "3 and 4, it says"],
     ["answered", "503", "order.succeeded"],
@@ -54,7 +54,7 @@ test("a fact is shown with its sentence and values, and a nested fact is shown i
 });
 
 test.each(["something that an older version said", factOf("of_next_year", "x"), factOf("toString")])(
-  "a fact without a sentence is shown as its text or its name: %j",
+  "a coded message without a sentence is shown as its text or its name: %j",
   (said) => {
     const text = typeof said === "string" ? said : said.fact;
     expect(wordsOf(said)).toEqual([text, text]);

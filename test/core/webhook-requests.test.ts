@@ -79,7 +79,7 @@ test("a changed event of the webhook drill differs from the genuine event only i
   });
 });
 
-test("the drill case changed_byte is the good event with another last digit of created_at", () => {
+test("the drill case changed_byte is the good event with a different last digit of created_at", () => {
   const events = { ...EVENTS, order: null };
   const { request } = buildDrillRequest(DRILL_CASES.changed_byte, events, KEYS);
   const body = String(request.body);

@@ -157,7 +157,7 @@ test("a control API request is decoded to the value that was encoded", () => {
   }
 });
 
-test("a time is milliseconds in code and an ISO 8601 string on the wire", () => {
+test("a control API time is milliseconds in code and an ISO 8601 string on the wire", () => {
   expect(z.decode(momentInRequest, "2026-01-15T12:00:00+02:00")).toBe(Date.UTC(2026, 0, 15, 10));
   expect(z.encode(momentInRequest, Date.UTC(2026, 0, 15, 10))).toBe("2026-01-15T10:00:00.000Z");
   expect(z.safeDecode(momentInRequest, "2026-02-31T00:00:00Z").success).toBe(false);

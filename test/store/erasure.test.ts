@@ -415,7 +415,7 @@ function keyOf(harness: Harness, id: string): string {
   return stores[id]?.api_key ?? "";
 }
 
-test("a deletion needs consent and an id; a deleted store loses its key and its merchant, and the first store cannot be deleted", async () => {
+test("stores delete needs consent and an id, removes the key and the merchant of the store, and refuses the first store", async () => {
   const { harness, sandbox, apiKey, order, first, database } = await openTwo();
   expect((await order("o-1")).status).toBe(201);
   const run = (line: string) => harness.run(line.split(" "));

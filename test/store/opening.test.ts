@@ -351,7 +351,7 @@ test("a killed process's log is accepted even if another process has restarted t
   expect([openOutcome(path), logsAside(path)]).toEqual([[1, 2, 3], []]);
 });
 
-test("a database from before sandbox.db-opening opens with its log, also after a kill that follows the migration", () => {
+test("a database of a version without sandbox.db-opening opens with its log, even after a kill that follows the migration", () => {
   const killed = killedWith([1, 2, 3], OLD);
   expect(existsSync(`${killed}-opening`)).toBe(false);
   expect(openOutcome(killed)).toEqual([1, 2, 3]);

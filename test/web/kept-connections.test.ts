@@ -51,7 +51,7 @@ test("the HTTP client reuses a connection for the next request, unless a new con
   expect(sockets).toHaveLength(4);
 });
 
-test("a body sent in two parts is split within a character, and its second part waits until the test releases it", async () => {
+test("the HTTP client splits a body within a character, and sends the second part only after awaitBetweenParts", async () => {
   let arrived = Buffer.alloc(0);
   const server = createServer((socket) => {
     socket.on("data", (part: Buffer) => {

@@ -80,7 +80,7 @@ test("a streamed answer is sent as its source produces it, and ends with its sou
   expect(response.complete).toBe(true);
 });
 
-test("a stream may be silent for longer than the timeout of a reader", async () => {
+test("a streamed answer is not aborted if its source is silent for longer than the timeout for readers", async () => {
   const stream = createStream();
   const { port } = await serveBody(stream.body);
   const response = await open(port);
