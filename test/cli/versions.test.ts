@@ -90,7 +90,7 @@ test("--version reports the folder's running sandbox only if it has another vers
   expect(await asked()).toMatchObject({ code: 0, stderr: "" });
 });
 
-test("listen reports each different sandbox version once", async () => {
+test("listen reports each sandbox version that differs from its own version once", async () => {
   const harness = createHarness();
   const old = await harness.start(["--quiet"], { version: "0.2.0" });
   const listening = await harness.launch(["listen", "--json"], { version: "0.3.0" });

@@ -88,7 +88,7 @@ test("checklist run starts a shop from checkout.config.json on the port in PORT,
   expect([stdout, stderr, recorded.stdout, page.stdout].filter((text) => text.includes(COOKIE))).toEqual([]);
 });
 
-test("checklist run passes a shop whose create takes no order_id, although the shop's second create makes another order", async () => {
+test("a shop whose create takes no order_id passes checklist run, although the shop's second create makes another order", async () => {
   const create = { post: "/buy", form: { item: "knife" } };
   const section = { ...PAGE_SHOP, create, order_id_of: "/orders/(N-[\\w-]+)" };
   let count = 0;
@@ -98,7 +98,7 @@ test("checklist run passes a shop whose create takes no order_id, although the s
   expect([findings, report.histories]).toEqual([[], 2]);
 });
 
-test("checklist run fails a shop that creates another checkout for another payment method while the first checkout can still be paid", async () => {
+test("a shop fails checklist run if a second payment method gets its own checkout while the first checkout can still be paid", async () => {
   const form = { cart: "{order_id}", method: "alipay_plus" };
   const section = { ...PAGE_SHOP, create: { post: "/buy", form } };
   const options = ["--only", "bought_other_method", "--trust-config", ...PATIENT];
@@ -111,7 +111,7 @@ test("checklist run fails a shop that creates another checkout for another payme
   ]);
 });
 
-test("checklist run fails a shop that sends a customer to an earlier open order instead of the new order", async () => {
+test("a shop that sends a customer to an earlier open order instead of the new order fails checklist run", async () => {
   const section = { ...PAGE_SHOP, return_url: "/thanks" };
   const run = (kind: ShopKind) => {
     const only = ["--only", "return_one_browser", "--trust-config", ...PATIENT];
@@ -153,7 +153,7 @@ test("a view that shows payments late is judged only if --settle is long enough"
   expect([endless.code, endless.stderr]).toEqual([2, expect.stringContaining("at most 60s")]);
 });
 
-test("checklist run judges a shop whose only worker falls behind again with fewer events at a time", async () => {
+test("a shop whose only worker falls behind is judged again by checklist run, with fewer events at a time", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   describedShop(site, { jobMs: 300 }).open();
   await site.addEndpoint(`${SHOP}/hooks`);

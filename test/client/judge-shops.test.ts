@@ -52,14 +52,14 @@ const UNFOUND: Readonly<Record<string, string>> = {
     "its view shows no number of bookings, which the run names as a risk",
 };
 
-test("checklist run duplicates passes every correct shop", async () => {
+test("every correct shop passes checklist run duplicates", async () => {
   for (const [name, plan] of part(Object.entries(GOOD_SHOPS), 12)) {
     const { findings, failed } = await judgeShop(plan);
     expect([name, findings, failed]).toEqual([name, [], ""]);
   }
 });
 
-test("checklist run duplicates fails every broken shop, except for shops whose view shows too little", async () => {
+test("every broken shop fails checklist run duplicates, except for shops whose view shows too little", async () => {
   for (const [name, plan] of part(Object.entries(BROKEN_SHOPS), 36)) {
     const { code, failed } = await judgeShop(plan);
     if (name in UNFOUND) continue;
@@ -67,7 +67,7 @@ test("checklist run duplicates fails every broken shop, except for shops whose v
   }
 });
 
-test("checklist run browser-return passes every correct return page, and fails every broken return page", async () => {
+test("every correct return page passes checklist run browser-return, and every broken return page fails", async () => {
   for (const [name, page] of part(Object.entries(GOOD_PAGES), 12)) {
     const { findings, failed } = await judgePage(page);
     expect([name, findings, failed]).toEqual([name, [], ""]);

@@ -226,7 +226,7 @@ test("neighbour order_ids differ only in the last character of their number, a d
   ]);
 });
 
-test("neighbour order_ids that differ in case differ only in case, even if the order_ids are long", () => {
+test("neighbour order_ids that differ in case are otherwise equal, even if the order_ids are long", () => {
   const [id, other] = neighbourIds(`order-${"7".repeat(26)}`, "other_case");
   expect([id, other]).toEqual([`order-${"7".repeat(25)}`, `Order-${"7".repeat(25)}`]);
 });
