@@ -202,6 +202,7 @@ test("neighbour order_ids are distinct and have at most 32 characters", () => {
     for (const how of [
       "other_case",
       "longer",
+      "numbered",
       "shorter",
       "last_character",
       "digits",

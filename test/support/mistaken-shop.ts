@@ -813,6 +813,15 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
+  second_numbered: [
+    "client_ends",
+    class extends CarefulShop {
+      override create(orderId: string, key: string): ReturnType<CarefulShop["create"]> {
+        const [attempt = "1"] = /\d+$/.exec(key) ?? [];
+        return super.create(orderId, attempt === "1" ? orderId : `${orderId}${attempt}`);
+      }
+    },
+  ],
   paid_while_pending: [
     "booked_when_paid",
     class extends CarefulShop {

@@ -11,6 +11,7 @@ const SIMILAR_IDS = {
   },
   longer: (id) => [shortenId(id, 2), `${shortenId(id, 2)}0`, `${shortenId(id, 2)}00`],
   shorter: (id) => [`${shortenId(id, 2)}0`, shortenId(id, 2), `${shortenId(id, 2)}1`],
+  numbered: (id) => [shortenId(id), `${shortenId(id)}2`, `${shortenId(id)}1`],
   last_character: (id) => [
     id,
     changeCharacter(id, LAST_OF_NUMBER, 1),

@@ -304,6 +304,15 @@ const SECOND_ATTEMPTS = historiesWith(SECOND_ATTEMPT_DEFAULTS, {
     title: ["a paid second attempt, then events to be ignored", "再次下单并支付，之后收到不应生效的事件"],
     steps: [CANCELLED_ORDER, CREATE, PAYMENT, Object.values(HARMLESS_EVENTS).flat(), LOOK],
   },
+  second_numbered: {
+    title: [
+      "a second attempt, and orders whose order_ids end with its number",
+      "再次下单，另有订单号以该次数结尾的订单",
+    ],
+    neighbourKind: "numbered",
+    steps: [CANCELLED_ORDER, CREATE, on("b", NEW_ORDER), on("c", NEW_ORDER), PAYMENT, on("b", PAYMENT)],
+    causes: { client_ends: "alike", one_order: "alike", booked_when_paid: "mixes_up" },
+  },
   other_end_late: {
     title: ["a paid order, then late events of its other checkouts", "订单支付后，其他收款单的事件才到达"],
     steps: [CANCELLED_ORDER, ALL_ENDS, CREATE, PAYMENT, tellFrom("elsewhere"), LOOK],
