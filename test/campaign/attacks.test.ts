@@ -30,7 +30,7 @@ type AttackResult = {
   readonly wrong: readonly string[];
 };
 
-test(`the sandbox survives any bytes, and creates only the orders that it acknowledges (seed ${SEED})`, async ({
+test(`the sandbox survives random bytes from clients, and creates only the orders that it acknowledges (seed ${SEED})`, async ({
   annotate,
 }) => {
   const site = await openSite(startSandbox, ["--rate-limit", "off", "--quiet"]);

@@ -29,7 +29,7 @@ const PATIENT = { retries: 12, timeoutMs: 60_000 };
 // --- The answer is truncated at every byte.
 
 test.for(["close", "reset"] as const)(
-  "a create makes one order if a %s of the connection truncates its answer at any byte",
+  "a create makes one order even if a %s of the connection cuts the answer off at any byte",
   checkCuts,
 );
 
@@ -75,7 +75,7 @@ const CLIENT_FOLDERS: readonly ClientFolder[] = [
 ];
 
 test.for(CLIENT_FOLDERS)(
-  "a create makes one order if the client is killed at any time and run again: $name",
+  "a create makes one order even if the client is killed at any time and run again: $name",
   async ({ folderOf }, { annotate }) => {
     const cwd = tempFolder();
     const sandbox = await startSandboxHere({ cwd, args: SANDBOX_ARGS });
@@ -162,7 +162,7 @@ type Moment = "at any moment of a create" | "when the answer is on its way";
 const MOMENTS: readonly Moment[] = ["at any moment of a create", "when the answer is on its way"];
 
 test.for(MOMENTS)(
-  "a create makes one order if the service is killed and started again: %s",
+  "a create makes one order even if the service is killed and started again: %s",
   async (moment, { annotate }) => {
     const cwd = tempFolder();
     const proxy = await startFaultProxy();

@@ -37,7 +37,7 @@ type Scenario = {
 /** One fault in one kind of trial. */
 type PlannedTrial = { readonly scenario: Scenario; readonly fault: Fault };
 
-test("a state folder opens after the failure of any system call, and has lost nothing acknowledged", async ({
+test("a state folder opens after the failure of any system call, and has lost no acknowledged write", async ({
   annotate,
 }) => {
   if (!HAS_STRACE) {

@@ -20,7 +20,7 @@ const STORES = {
 const KINDS = ["reset", "delete", "reset of a folder"] as const;
 type Kind = (typeof KINDS)[number];
 
-test(`after an erasure was killed, the next start serves the store whole or has erased it completely (seed ${SEED})`, async () => {
+test(`after a kill during the reset or deletion of a store, the next start serves the store whole or erased completely (seed ${SEED})`, async () => {
   const cwd = tempFolder();
   const random = seededRandom(SEED);
   let sandbox = await startSandbox({ cwd });

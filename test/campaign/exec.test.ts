@@ -15,7 +15,7 @@ const ROUNDS = size(6, 200);
 const KILL_WITHIN_MS = 400;
 const { processStartTime } = REAL;
 
-test(`an exec that ended or was killed leaves no file and no open port (seed ${SEED})`, async () => {
+test(`checkout exec leaves no file and no open port, whether it ends or is killed (seed ${SEED})`, async () => {
   const [cwd, home, tmp] = [tempFolder(), tempFolder(), tempFolder()];
   const random = seededRandom(SEED);
   const ports = new Set<number>();

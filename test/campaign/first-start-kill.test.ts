@@ -31,7 +31,7 @@ type Case = {
   readonly loss: Loss;
 };
 
-test("after a first start is killed at any time, the next start succeeds and keeps the store, even if the log is lost", async () => {
+test("after a first start is killed at any time, the next start keeps the store, even if the write-ahead log is lost", async () => {
   const random = seededRandom(SEED);
   const cases: Case[] = Array.from({ length: STARTS }, (_item, at) => ({
     at,

@@ -76,7 +76,7 @@ const EXPECTED = {
 } as const satisfies Readonly<Record<string, readonly number[]>>;
 type Kind = keyof typeof EXPECTED;
 
-test("after kill -9, payments keep every promise of decision 10 and lose nothing acknowledged", async ({
+test("after kill -9, the statuses, events and attempts of payments still follow decision 10, and nothing acknowledged is lost", async ({
   annotate,
 }) => {
   const cwd = tempFolder();

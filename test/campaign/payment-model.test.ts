@@ -58,7 +58,9 @@ const PASSIVE = new Set(["look", "restart", "walk_away"]);
 const unchanged: Step["allows"] = (_id, before) => [before];
 const aged: Step["allows"] = (_id, before) => timeEffects(before, before.settles);
 
-test("payments keep the promises of decision 10 under random commands and restarts", async ({ annotate }) => {
+test("the statuses, events and attempts of payments follow decision 10 under random commands and restarts", async ({
+  annotate,
+}) => {
   const counts = new Map<string, { done: number; effective: number }>();
   const checkouts: Payment[] = [];
   for (let round = 0; round < HISTORIES; round += 1) {
@@ -154,7 +156,7 @@ test("two racing payers get the result of some sequential order of their command
   await annotate(`seed ${SEED}, ${RACES_OF_EACH} rounds each, different ends: ${ends.join(", ")}`);
 });
 
-test("brokenPromises finds a violation of each promise", async () => {
+test("brokenPromises, the check of these tests, finds a violation of each rule for payments", async () => {
   const site = await openSite(SEED);
   const id = await create(site, "order-1");
   const late: Act = { kind: "late", attempt: 1 };

@@ -24,7 +24,9 @@ const MAX_LOAD_MS = 400;
 /** The order_id and the body of every create that was answered in any round, by its key. */
 type Ledger = Map<string, { readonly orderId: string; readonly body: string }>;
 
-test("kill -9 under load loses nothing acknowledged and leaves nothing half done", async ({ annotate }) => {
+test("kill -9 under load loses no acknowledged order and leaves no order incomplete", async ({
+  annotate,
+}) => {
   const cwd = tempFolder();
   const random = seededRandom(SEED);
   const ledger: Ledger = new Map();

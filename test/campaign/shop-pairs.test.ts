@@ -210,7 +210,7 @@ async function openStore() {
 }
 
 for (let number = 1; number <= TESTS; number += 1)
-  test(`a shop of correct parts is ready, and a shop with a single wrong part is not ready (${number} of ${TESTS})`, async ({
+  test(`the checklist is ready for a shop of correct parts, and not ready for a shop with one wrong part (${number} of ${TESTS})`, async ({
     annotate,
   }) => {
     const wrong: string[] = [];

@@ -88,7 +88,7 @@ test("every page of docs is at most two clicks from README", () => {
   expect(pages.filter((name) => !reached.has(name))).toEqual([]);
 });
 
-test("the documentation pages of the package have at most 200 KB together", () => {
+test("the documentation pages of the package have at most 200 KB in total", () => {
   const names = readdirSync(join(ROOT, "docs"), { withFileTypes: true }).filter((one) => one.isFile());
   const bytes = names.map(({ name }) => Buffer.byteLength(textOf(`docs/${name}`)));
   expect(bytes.length).toBeGreaterThan(10);

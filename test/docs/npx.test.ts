@@ -25,7 +25,7 @@ test("no file suggests npx hosted-checkout, because the package is not published
   expect(found(EVERYWHERE, /(?:npx|npm exec)(?: -\S+)* hosted-checkout.*/g)).toEqual([]);
 });
 
-test("texts that may be read without the package use npx --no, which never installs another author's checkout", () => {
+test("texts for readers who may not have the package use npx --no, which never installs another package named checkout", () => {
   expect(found(ELSEWHERE, /npx --no -- checkout/g)).not.toEqual([]);
   expect(found(ELSEWHERE, /(?:npx|npm exec)(?: -(?!-no -- )\S+)* checkout.*/g)).toEqual([]);
 });

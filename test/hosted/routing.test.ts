@@ -15,7 +15,7 @@ import { destinationOf } from "../../src/hosted/routing.ts";
 const marks = fc.integer({ min: 0, max: MARK_COUNT - 1 });
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
 
-test("an id has its store's mark, its time, and 12 random characters at its end", () => {
+test("a hosted id contains its store's routing mark and its creation time, and ends with 12 random hex digits", () => {
   const times = fc.integer({ min: 0, max: 2 ** 48 - 1 });
   const property = fc.property(marks, times, bytes(6), (mark, time, random) => {
     const id = markedUuid(mark, time, random);
@@ -28,7 +28,7 @@ test("an id has its store's mark, its time, and 12 random characters at its end"
   fc.assert(property, { seed: 38, numRuns: 300 });
 });
 
-test("an API key has its store's mark and 134 random bits", () => {
+test("a hosted API key contains its store's routing mark and 134 random bits", () => {
   const property = fc.property(marks, marks, bytes(20), (mark, other, random) => {
     const key = formatTestKey(markedKeyBytes(mark, random));
     expect([isTestKey(key), markOfKey(key)]).toEqual([true, mark]);
@@ -40,7 +40,7 @@ test("an API key has its store's mark and 134 random bits", () => {
   fc.assert(property, { seed: 38, numRuns: 300 });
 });
 
-test("an id or key of another form has no mark, and every mark has its own object name", () => {
+test("an id or key in another format has no routing mark, and every routing mark has its own object name", () => {
   const key = formatTestKey(markedKeyBytes(7, new Uint8Array(20)));
   expect([key.slice(0, -1), `${key}0`, key.replace("test", "live"), "", "x"].map(markOfKey)).toEqual(
     Array.from({ length: 5 }),
@@ -50,7 +50,7 @@ test("an id or key of another form has no mark, and every mark has its own objec
   expect([0, 1, MARK_COUNT - 1].map(objectName)).toEqual(["0000000", "0000001", "3ffffff"]);
 });
 
-test("a request goes to the object of its key, checkout or store; requests about all stores and deletions of a store go to the index", () => {
+test("a request goes to the object of its key, checkout or store, or to the index if it is about all stores or deletes a store", () => {
   const mark = 12_345_678;
   const id = markedUuid(mark, 1_800_000_000_000, new Uint8Array(6));
   const key = `Bearer ${formatTestKey(markedKeyBytes(mark, new Uint8Array(20)))}`;

@@ -38,7 +38,7 @@ function versionOf({ database }: ReturnType<typeof objectDatabase>): unknown {
   return database.prepare("SELECT version FROM schema_version").pluck().all();
 }
 
-test("an object from the first release gets only the later migrations, and keeps its rows", () => {
+test("a store's object from the first release gets only the later migrations, and keeps its rows", () => {
   const [fresh, older] = [objectDatabase(), objectDatabase()];
   const { database } = older;
   const first = [...SANDBOX_FILE.migrations.slice(0, 4), REQUESTS_DDL];
@@ -54,7 +54,7 @@ test("an object from the first release gets only the later migrations, and keeps
   expect(versionOf(older)).toEqual([SANDBOX_FILE.migrations.length + 1]);
 });
 
-test("a store says whether a write has succeeded since its start or the last failed write, whatever it reads", async () => {
+test("a hosted store reports whether a write has succeeded since its start or last failed write, and reads do not change the answer", async () => {
   let isFull = false;
   const { storage } = objectDatabase(() =>
     isFull ? Promise.reject(new Error("database or disk is full: SQLITE_FULL")) : Promise.resolve(),

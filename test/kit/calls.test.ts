@@ -60,7 +60,7 @@ test("an attempt without an answer has the message of the network error, and a t
   await expect(store.deliveries.waitFor("order.created")).rejects.toThrow(`unreachable "${message}"`);
 });
 
-test("a payment or read by order_id uses the newest order", async () => {
+test("a payment or read by order_id uses the newest order with that order_id", async () => {
   const store = await newStore();
   const first = await store.orders.create(ORDER);
   expect(await store.orders.get("order-1001")).toEqual(first);

@@ -38,7 +38,11 @@ test("explore finds no broken rule in a careful shop, and reports broken shops w
     seed: "s",
     depth: 1,
   });
-  const names = ["books each delivery", "a new key for each attempt", "answers 200 to unverified webhooks"];
+  const names = [
+    "books each delivery",
+    "sends a new key with each attempt",
+    "answers 200 to unverified webhooks",
+  ];
   const found = names.map(async (name) => {
     const result = await explore({ ...optionsFor(shopOf(BROKEN_SHOPS, name)), seed: "s", depth: 1 });
     return [name, result] as const;

@@ -11,7 +11,7 @@ const LOSSES: readonly (readonly [string, (folder: string) => void])[] = [
   ["its database is deleted", (folder) => rmSync(join(folder, "sandbox.db"))],
 ];
 
-test.for(LOSSES)("a sandbox of the kit closes when %s, and every later call says why", async ([, lose]) => {
+test.for(LOSSES)("a kit sandbox closes when %s, and every later call says why", async ([, lose]) => {
   const folder = join(tempFolder(), "state");
   const warnings = process.listenerCount("beforeExit");
   const sandbox = await startSandbox({ state: { folder }, port: 0 });

@@ -54,7 +54,7 @@ test("a restore returns a store to its snapshot, and leaves other stores unchang
   });
 });
 
-test("a snapshot of a whole sandbox can be restored, also into another sandbox with the same seed, and its stores then work", async () => {
+test("a snapshot of a whole sandbox can be restored into the same sandbox or another sandbox with the same seed, and its stores then work", async () => {
   const [sandbox, another] = [await start(), await start()];
   const store = await sandbox.createStore({ name: "Kept" });
   const order = await store.orders.create(ORDER);
@@ -137,7 +137,7 @@ test("a restore in the same sandbox keeps the keys of its stores", async () => {
   }
 });
 
-test("a snapshot during a reset is refused; an earlier snapshot has the complete store, and a later one an empty store", async () => {
+test("a snapshot during a reset is refused; an earlier snapshot has the complete store, and a later snapshot an empty store", async () => {
   const sandbox = await start();
   const { store } = sandbox;
   const { id } = await store.orders.create(ORDER);
@@ -166,7 +166,7 @@ test("a snapshot during a reset is refused; an earlier snapshot has the complete
   }
 });
 
-test("a snapshot of a store can be taken during another store's reset, but not during its own", async () => {
+test("a snapshot of a store can be taken during another store's reset, but not during its own reset", async () => {
   const sandbox = await start();
   const [store, other] = [await sandbox.createStore(), await sandbox.createStore()];
   await store.orders.create(ORDER);
@@ -244,7 +244,7 @@ test("a snapshot that cannot be restored is refused with the reason, and changes
   expect(refused).toBe(await refusalWithoutStore(sandbox));
 });
 
-test("a restore ends the waits for events of the restored stores, and deletes later log entries and assumptions", async () => {
+test("a restore ends the waits for events of the restored stores, and deletes newer log entries and records of assumptions", async () => {
   const sandbox = await start();
   const { store } = sandbox;
   const control = async (path: string) => {

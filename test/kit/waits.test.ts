@@ -55,7 +55,7 @@ function countedLog() {
   };
 }
 
-test("after a write the log is read once for all waiters, and not at all if no waiter is left", async () => {
+test("after a write the kit reads the log once for all waiters, and not at all if no waiter is left", async () => {
   const { log, write, reads, hearers } = countedLog();
   write("before");
   const waits = Array.from({ length: 100 }, (_, at) => log.waitFor(`item-${at % 10}`));

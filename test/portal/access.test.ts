@@ -54,7 +54,7 @@ function allRows(path: string): string {
 
 const isAdmin = (path: string): boolean => /^\/portal\/admin(\/|$)/.test(path);
 
-test("every route of the portal has the role of its path, and only sign-in and assets are public", async () => {
+test("every route of the portal requires the role of its path, and only sign-in and assets are public", async () => {
   const { rows } = await openSite();
   const wrong = rows.filter(({ path, role }) => {
     const own = isAdmin(path) ? "portal administrator" : "portal merchant";
@@ -211,7 +211,7 @@ test("another site can link to most pages of the portal, but cannot load or embe
   expect(stored()).toBe(before);
 });
 
-test("another spelling of a path opens no page of another role, and changes nothing", async () => {
+test("an alternative spelling of a portal path opens no page of another role, and changes nothing", async () => {
   const { sandbox, merchant, administrator, stored } = await openSite();
   const before = stored();
   const store = sandbox.ready.store_id;
@@ -254,7 +254,7 @@ test("another spelling of a path opens no page of another role, and changes noth
   expect(stored()).toBe(before);
 });
 
-test("under another loopback name, a portal page redirects to the portal's host; all else is refused and changes nothing", async () => {
+test("under another loopback name, a portal page redirects to the portal's host; every other request is refused and changes nothing", async () => {
   const { sandbox, rows, merchant, stored } = await openSite();
   const before = stored();
   const { port } = new URL(sandbox.ready.base_url);
@@ -292,7 +292,7 @@ test("under another loopback name, a portal page redirects to the portal's host;
   expect(stored()).toBe(before);
 });
 
-test("the page at the root shows the command that opens the portal, but no link; without a portal, it shows neither", async () => {
+test("the sandbox's root page shows the command that opens the portal, but no link; without a portal, it shows neither", async () => {
   const named = ["--public-url", "https://pay.example", "--portal-url", "https://portal.example"];
   for (const [args, hasPortal] of [
     [[], true],

@@ -119,7 +119,7 @@ test("opening the gate, deactivating the store, disabling a capability and revok
     expect(questions).toContainEqual(expect.stringContaining(english(question)));
 });
 
-test("the merchant and the administrator can neither open each other's pages nor take each other's actions", async () => {
+test("the merchant and the administrator can neither open each other's pages nor perform each other's actions", async () => {
   const { sandbox, merchant, admin, harness } = await openAdmin();
   // The address of the administrator's pages cannot be guessed, so a merchant's page links to their sign-in.
   expect((await merchant.get(`${merchant.home}/connect`)).html).toContain('<a href="/portal/admin">');

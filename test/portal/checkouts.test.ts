@@ -77,7 +77,7 @@ test("the page of a checkout links to the order's other checkouts", async () => 
   }
 });
 
-test("a checkout's page has the story of checkout explain, line for line", async () => {
+test("a checkout's page shows the story that checkout explain prints, line for line", async () => {
   const { harness, sandbox, answer, create, show, explain } = await openShop();
   await harness.run(["return-origins", "add", "https://shop.example", "--path", "/thanks"]);
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
@@ -250,7 +250,7 @@ test("a checkout's page says that a delivery's signature is invalid because of a
   expect(html).toContain(`<b class="s2xx">204</b>${english(EXPLAIN_SENTENCES.byFault("bad_signature"))}`);
 });
 
-test("the list of checkouts has its filters in the address, and has pages of 50 rows without gaps or repeats", async () => {
+test("the list of checkouts keeps its filters in the URL, and has pages of 50 rows without gaps or repeats", async () => {
   const { harness, portal, create } = await openShop();
   const made: string[] = [];
   for (let count = 0; count < 120; count += 1) {
@@ -421,7 +421,7 @@ test("the list of checkouts counts failed endpoints, in red only if no endpoint 
   ]);
 });
 
-test("the search opens the page of an id, a short id, an order_id, an idempotency key or a price, only in its own store", async () => {
+test("the search opens the page of an id, short id, order_id, idempotency key or price, only in its own store", async () => {
   const { harness, portal, create, sandbox } = await openShop();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
   const id = await create(TERMS);
@@ -566,7 +566,7 @@ test("a long story shows its last lines, and says how many earlier lines there a
   );
 });
 
-test("a Chinese page has the story in Chinese", async () => {
+test("the page of a checkout shows the story in Chinese if the browser prefers Chinese", async () => {
   const { sandbox, portal, create } = await openShop();
   const id = await create(TERMS);
   const answer = await askPortal(sandbox, {

@@ -150,7 +150,7 @@ function refusedActs({
   ];
 }
 
-test("no Chinese page of the portal has an English sentence of the program", async () => {
+test("no Chinese page of the portal contains one of the program's English sentences", async () => {
   const { harness, sandbox, portal, answer, messages, create, run } = await openShop();
   const { home } = portal;
   const found: (readonly [string, readonly string[]])[] = [];
@@ -251,7 +251,7 @@ test("no Chinese page of the portal has an English sentence of the program", asy
   expect(found).toEqual([]);
 });
 
-test("the Chinese page of a running drill has no English sentence of the program", async () => {
+test("the Chinese page of a running drill contains none of the program's English sentences", async () => {
   const { harness, sandbox, portal, messages, run } = await openShop();
   const launch = `${portal.home}/launch`;
   const pages: string[] = [];

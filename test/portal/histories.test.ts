@@ -69,7 +69,7 @@ async function happen(
   await steps[Math.floor(draw * steps.length)]?.();
 }
 
-test(`for random histories, the page and explain have the same lines in the same order, with every attempt once (seed ${SEED})`, async () => {
+test(`for random histories, a checkout's page and explain show the same lines in the same order, with every attempt once (seed ${SEED})`, async () => {
   const random = seededRandom(SEED);
   for (let batch = 0; batch < size(1, 10); batch += 1) {
     const store = await openStore();

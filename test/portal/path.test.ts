@@ -148,7 +148,7 @@ test("the cookie of each role is limited to the role's path, even when it is del
   }
 });
 
-test("a redirect or link to a URL that a browser or tool sent has the portal's path exactly once", async () => {
+test("a redirect or link to a URL that a browser or tool sent contains the portal's path exactly once", async () => {
   const { harness, sandbox, ids, merchant, path } = await openSite();
   const clock = `/${ids.store_id}/clock?a=1`;
   const { Cookie, token } = { Cookie: merchant.cookie, token: merchant.formToken };
@@ -273,7 +273,7 @@ test("the portal's path stays with the state folder, and an adopted copy gets an
   expect(new Set([...inMemory, first, adopted]).size).toBe(4);
 });
 
-test("a seeded sandbox in memory has the same portal path for the same seed", async () => {
+test("in-memory sandboxes with the same seed have the same portal path", async () => {
   const pathFrom = async (options: SandboxOptions): Promise<string> => {
     const sandbox = await startSandbox(options);
     const answer = await sandbox.fetch(`${sandbox.origin}/__sandbox/sandbox`, {

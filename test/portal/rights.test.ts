@@ -64,7 +64,7 @@ async function walk(look: (address: string) => Promise<{ status: number; html: s
   return seen;
 }
 
-test("the sessions of a store's links see only their own store, without dead links, refused forms or secrets", async () => {
+test("a session from a store's link sees only its own store, without dead links, refused forms or secrets", async () => {
   const { harness, sandbox, stores, enter, secrets } = await openSite();
   for (const role of ["viewer", "store"] as const) {
     const { cookie } = await enter(role);
@@ -127,7 +127,7 @@ test("a viewer sees no secret of the sandbox in a receiver's answer, neither on 
   }
 });
 
-test("every route that needs a higher role than the session's is refused, and no route finds another store", async () => {
+test("a session is refused on every route that needs a higher role, and finds no other store on any route", async () => {
   const { sandbox, stores, enter } = await openSite();
   const [first, own] = stores;
   for (const role of ["viewer", "store"] as const) {

@@ -84,7 +84,7 @@ test("a saved story has every line, even if the portal's page shows only the las
   expect(linesOf(long).length).toBeLessThan(70);
 });
 
-test("explain --html accepts an order_id, an event, a delivery and a request, and writes the page in the language of the locale or of --lang", async () => {
+test("explain --html accepts an order_id, event, delivery or request, and writes the page in the language of the locale or of --lang", async () => {
   const { harness, id } = await openShop();
   const ids = async (line: string, list: string, field: string): Promise<string> => {
     const { stdout } = await harness.run([...line.split(" "), "--json"]);

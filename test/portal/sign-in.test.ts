@@ -90,7 +90,7 @@ test("a sign-in never leads out of the portal", async () => {
   }
 });
 
-test("ten wrong tokens within a minute block even the correct token for a while; wrong codes block nobody", async () => {
+test("ten wrong administrator tokens within a minute block even the correct token for a while; wrong sign-in codes block nobody", async () => {
   const { harness, sandbox, enter } = await openPortal();
   const guess = (token: string) => postForm(sandbox, "/portal/admin/sign-in", { admin_token: token });
   for (let tries = 1; tries <= 10; tries += 1) {
@@ -112,7 +112,7 @@ test("ten wrong tokens within a minute block even the correct token for a while;
   expect((await guess(adminToken)).status).toBe(303);
 });
 
-test("a secret that is shown once is shown to its own session once, and a HEAD request does not use it up", async () => {
+test("a one-time secret is shown once, only in the session that created it, and a HEAD request does not use it up", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie, formToken } = await signIn(harness, sandbox, "merchant");
   const secret = sandbox.ready.signing_secret;
@@ -130,7 +130,7 @@ test("a secret that is shown once is shown to its own session once, and a HEAD r
   expect(shows).toEqual([false, false, true, false]);
 });
 
-test("only the portal's own cookie counts, even next to another cookie of the same name", async () => {
+test("the portal accepts only its own cookie, even next to another cookie of the same name", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie } = await signIn(harness, sandbox, "merchant");
   const [name = "", value = ""] = cookie.split("=");
@@ -372,7 +372,7 @@ test("codes, cookies and form tokens are in no log or state file, and codes and 
   }
 });
 
-test("a page that another site linked to reloads itself once, because a strict cookie is not sent", async () => {
+test("a portal page opened from another site's link reloads itself once, because the browser first omits the strict cookie", async () => {
   const { harness, sandbox, home } = await openPortal();
   const led = { "Sec-Fetch-Site": "cross-site" };
   const first = await load(sandbox, `${home}/clock`, led);
@@ -416,7 +416,7 @@ test("a disk failure shows a page of the portal with the cause and the command c
   expect(html).not.toContain(english(SHARED_TEXTS.errorHint));
 });
 
-test("a path without a store opens the page of that name in the first store, or searches for the id", async () => {
+test("a portal path without a store opens the page of that name in the first store, or searches for the id", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie } = await signIn(harness, sandbox, "merchant");
   const leads = async (path: string) => (await load(sandbox, path, { Cookie: cookie })).headers["Location"];

@@ -80,7 +80,7 @@ test("the pages Connect, Catalog, Keys, Settings, Clock, Faults and Stores exist
   expect((await get("/stores")).text).toContain("checkout snapshots create");
 });
 
-test("the Connect page shows the settings that an application needs, and neither it nor the pages of keys, settings, faults, clock, catalog and stores show a secret", async () => {
+test("the Connect page shows the settings that an application needs, and no page of the store's set-up shows a secret", async () => {
   const { sandbox, get } = await openPortal();
   const { base_url: baseUrl, store_id: storeId, api_key: apiKey, signing_secret: secret } = sandbox.ready;
   const { text, html } = await get("/connect");
@@ -202,7 +202,7 @@ test("a key is created with its scopes and revoked, and the page warns before th
   expect((await portal.post(`${home}/keys/${first?.key_id.replace(/^./, "f")}/revoke`)).status).toBe(404);
 });
 
-test("return origins are added with a path and removed, and the refusal of an invalid origin says what an origin must be", async () => {
+test("the Settings page adds and removes return origins with paths, and says what is wrong with an invalid origin", async () => {
   const { act, read, refused } = await openPortal();
   const added = await act("/settings/return-origins", { origin: "https://shop.example", path: "/thanks" });
   expect(added.text).toContain("https://shop.example /thanks");
@@ -477,7 +477,7 @@ test("the description of a price and the typed text of a refused fault form are 
   expect(refused.html).not.toMatch(/<img|\u202e/);
 });
 
-test("the pages of a second store show the command after which all commands use that store", async () => {
+test("the pages of a second store show the command that makes all later commands use that store", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   const portal = await signedIn(harness, sandbox);

@@ -6,7 +6,7 @@ import { portalHost, signIn } from "../support/portal-sign-in.ts";
 import { PORTAL_TASKS, RECEIVERS, createTaskStore } from "../support/portal-tasks.ts";
 import type { Cookies } from "../support/tab.ts";
 
-test("every task in the portal can be done without JavaScript, within its number of clicks, and no page is a dead end", async () => {
+test("every task in the portal can be done without JavaScript, within its limit of clicks, and no page is a dead end", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   const { portal_url: portal, control_token: controlToken } = sandbox.ready;

@@ -244,7 +244,7 @@ test.for([
   ["stale", "3600 s"],
   ["changed_body", ""],
   ["old_secret", ""],
-] as const)("a delivery's page says how fault %s changed the signing", async ([action, reason]) => {
+] as const)("a delivery's page says how fault %s breaks the signature", async ([action, reason]) => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, control } = await openSite();
   const hooks = receiver(3000);
   await addEndpoint(hooks.url);

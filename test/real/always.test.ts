@@ -161,7 +161,7 @@ const RUNNING_SERVICE_RULES: readonly RunningServiceRule[] = [
 /** Other rules of "What always holds" about a service; each is tested on its own service of each edition. */
 const RULES: readonly Rule[] = [
   {
-    rule: "An answer leaves after its commit",
+    rule: "An answer leaves after its commit has returned from the disk",
     check: async (edition) => {
       const served = await serve(edition);
       const ids = [await createOrder(served), await createOrder(served)];
@@ -171,7 +171,7 @@ const RULES: readonly Rule[] = [
     },
   },
   {
-    rule: "Work that matters is a row in the database",
+    rule: "Work that matters is a row in the database. Nothing depends on a promise, an emitter or a timer alone",
     check: async (edition) => {
       let status = 500;
       const seen: number[] = [];
@@ -271,7 +271,7 @@ const RULES: readonly Rule[] = [
     },
   },
   {
-    rule: "A file gets its name when it is complete",
+    rule: "A file gets its name when it is complete and on disk",
     check: async (edition) => {
       const served = await serve(edition);
       await served.stop("SIGKILL");
@@ -319,7 +319,7 @@ const RULES: readonly Rule[] = [
     },
   },
   {
-    rule: "`listen` forwards only events",
+    rule: "`listen` forwards only events that it has verified",
     check: async (edition) => {
       const forwarded: string[] = [];
       const url = await openHttpReceiver((request, response) => {
@@ -363,7 +363,7 @@ const OTHER_RULES: readonly string[] = [
   "A user's command line runs only",
 ];
 
-test("every rule of ARCHITECTURE.md that always holds is tested here, or listed as a rule that other files test", () => {
+test("every rule of ARCHITECTURE.md about what always holds is tested here, or listed as tested in other files", () => {
   const text = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
   const section = /## What always holds\n([\s\S]*?)\n## /.exec(text)?.[1] ?? "";
   const rules = section.split(/^\* /m).slice(1);
@@ -377,12 +377,12 @@ test("every rule of ARCHITECTURE.md that always holds is tested here, or listed 
 });
 
 describe.each(EDITIONS)("with $name", (edition) => {
-  test("the rules about a running service hold", async () => {
+  test("the running service follows the rules of ARCHITECTURE.md", async () => {
     const served = await serve(edition);
     for (const { rule, check } of RUNNING_SERVICE_RULES)
       await expect(check(served), rule).resolves.toBeUndefined();
   });
-  test.for(RULES)("$rule", async ({ check }, { annotate }) => {
+  test.for(RULES)("rule of ARCHITECTURE.md: $rule", async ({ check }, { annotate }) => {
     expect(await check(edition, annotate)).toBeUndefined();
   });
 });

@@ -49,7 +49,7 @@ test("a request with several mistakes is refused for the mistake that decision 3
   await expectUnharmed(site, before);
 });
 
-test("the rate limit is checked between the credential and the scope", async () => {
+test("the rate limit is checked after the credential and before the scope", async () => {
   const site = await openSite(startSandboxHere, ["--rate-limit", "1/s"]);
   const before = rowCounts(site);
   const [, refusedOtherwise, change] = WRONG_FROM_SCOPE_ON;
@@ -108,7 +108,7 @@ test("a refusal reaches a client that sends its whole body before it reads the a
   await expectUnharmed(site, before);
 });
 
-test("garbage after a request does not prevent its answer", async () => {
+test("invalid bytes after a request do not prevent its answer", async () => {
   const site = await openSite(startSandboxHere);
   const before = rowCounts(site);
   const bytes = Buffer.concat([render(site, keepAlive({}), 1), Buffer.from("GARBAGE\r\n\r\n")]);

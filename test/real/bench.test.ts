@@ -40,7 +40,7 @@ test("the stall benchmark covers every long operation", async () => {
   ]);
 });
 
-test("the rows that the benchmarks of lists and deliveries insert fit the tables, and the bare client sends every request", async () => {
+test("the rows that the benchmarks of lists and deliveries insert fit the tables, and the benchmark's minimal client sends every request", async () => {
   const bench = openBench();
   onTestFinished(bench.end);
   expect((await openFilled(bench, 3, addDeliveries)).ids).toHaveLength(3);

@@ -49,7 +49,7 @@ function stateOf(folder: string): string[] {
     .toSorted();
 }
 
-test("npm ci keeps an up-to-date build, npx never builds, and a program that is not built says so", async () => {
+test("npm ci keeps an up-to-date build, npx never builds, and an unbuilt program suggests npm ci", async () => {
   const folder = clone();
   const env = { ...process.env, npm_config_cache: tempFolder() };
   const options = { cwd: folder, env, shell: process.platform === "win32" };
@@ -69,7 +69,7 @@ test("npm ci keeps an up-to-date build, npx never builds, and a program that is 
   });
 });
 
-test("a running sandbox loads its own chunks after another build replaced them", async () => {
+test("a running sandbox still loads the JavaScript chunks of its own build after another build replaced the files", async () => {
   const folder = clone();
   writeFileSync(join(folder, "dist/checkout"), "the executable");
   const bin = join(folder, "bin/checkout.cjs");
@@ -157,7 +157,7 @@ function createRepository() {
   return { root, out, made, build, read, change: (text: string) => writeFileSync(source, text) };
 }
 
-test("a build replaces only outdated files, and leaves the files of the other kind of build", async () => {
+test("a build replaces only outdated files, and a package build and an executable build keep each other's files", async () => {
   const { root, out, made, build, read, change } = createRepository();
   for (const kind of ["package", "executable", "package", "executable"] as const) await build(kind);
   expect(made).toEqual(["package 1", "executable 1"]);

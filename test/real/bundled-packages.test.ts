@@ -44,7 +44,7 @@ test("every bundled package has its licence text, and no unwanted package is bun
   );
 });
 
-test("a package without a licence text cannot be bundled, and a NOTICE is included", () => {
+test("a package without a licence text cannot be bundled, and a bundled package's NOTICE is included", () => {
   const folder = (name: string, files: Readonly<Record<string, string>>): string => {
     const path = join(tempFolder(), name);
     mkdirSync(path);

@@ -100,7 +100,7 @@ for (const [what, plant, possible] of PLANTED) {
   });
 }
 
-test("a process unpacks the addon once, even if no folder of the user can keep it", () => {
+test("the executable unpacks its addon once per process, even if no folder of the user can store the addon", () => {
   const temporary = tempFolder();
   for (const name of ["XDG_CACHE_HOME", "TMPDIR", "TEMP"]) vi.stubEnv(name, temporary);
   for (const name of ["hosted-checkout", `hosted-checkout-${process.getuid?.() ?? "user"}`])

@@ -306,7 +306,7 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
 ];
 
 test.for(FAULTS)(
-  "a file with %s is refused, with field, line and column",
+  "a configuration file with %s is refused, with field, line and column",
   ([, text, place, message = inOrder()]) => {
     const read = parseConfig(text);
     const faults = read.ok ? [] : read.refusal;
@@ -317,7 +317,7 @@ test.for(FAULTS)(
   },
 );
 
-test("the editor schema agrees with the parser, and comments are allowed anywhere", () => {
+test("the JSON schema for editors agrees with the configuration parser, and comments are allowed anywhere", () => {
   const validate = new Ajv2020({ strict: false }).compile(configJsonSchema());
   const whole = {
     $schema: "./schema.json",
@@ -355,7 +355,7 @@ test("the editor schema agrees with the parser, and comments are allowed anywher
   }
 });
 
-test("a broken file, a missing variable or a forbidden endpoint stops the start before anything is created", async () => {
+test("a broken configuration file, a missing variable or a forbidden endpoint stops the start before anything is created", async () => {
   const rows = [
     ["{", /checkout\.config\.json:1:2: /],
     [
@@ -395,7 +395,7 @@ function rowsOf(harness: Harness): unknown {
   }
 }
 
-test("a broken or refused file changes no row and no key of an existing state", async () => {
+test("a broken or refused configuration file changes no row and no key of an existing state", async () => {
   const harness = createHarness();
   save(harness.cwd, { stores: [SHOP] });
   const sandbox = await harness.start();
@@ -416,7 +416,7 @@ test("a broken or refused file changes no row and no key of an existing state", 
   }
 });
 
-test("a start applies the file, the first store of the file becomes the sandbox's first store, and a second start changes nothing", async () => {
+test("a start applies the configuration file, whose first store becomes the sandbox's first store, and a second start changes nothing", async () => {
   const harness = createHarness();
   save(harness.cwd, {
     stores: [{ ...SHOP, api_keys: [{ env: "SHOP_KEY" }], signing_secret: { env: "SHOP_SECRET" } }, TEA],
@@ -523,7 +523,7 @@ test("config diff shows the plan, config apply executes it once, and only --prun
   expect(await plan(harness, "config diff --prune")).toEqual(["unmanaged store Sandbox Store"]);
 });
 
-test("a file's changes of capabilities are in the audit log of an existing store", async () => {
+test("changes of capabilities by a configuration file are in the audit log of an existing store", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   save(harness.cwd, {
@@ -544,7 +544,7 @@ test("a file's changes of capabilities are in the audit log of an existing store
   for (const { note } of acts) expect(note).toMatch(/\S/);
 });
 
-test("a file's approvals and revocations of prices are in the audit log of an existing store", async () => {
+test("approvals and revocations of prices by a configuration file are in the audit log of an existing store", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const { store_id: id } = ready;
@@ -586,7 +586,7 @@ test("a file's approvals and revocations of prices are in the audit log of an ex
   database.close();
 });
 
-test("a price that would make the catalog too large for a file is refused, whether a file or a command adds it", async () => {
+test("a price over the limit of 200 prices in a configuration file is refused, whether a file or a command adds the price", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const { store_id: id } = ready;
@@ -618,7 +618,7 @@ test("a price that would make the catalog too large for a file is refused, wheth
   expect((await ask(harness, "config apply --prune")).code).toBe(0);
 });
 
-test("a value that the sandbox refuses is reported with its line and field in the file, and nothing changes", async () => {
+test("a value that the sandbox refuses is reported with its line and field in the configuration file, and nothing changes", async () => {
   const harness = createHarness();
   await harness.start();
   const env = { SHOP_KEY: KEY, SHOP_SECRET: SECRET, OTHER: `whsec_${"o".repeat(43)}` };
@@ -677,7 +677,7 @@ test("after two concurrent applies the sandbox has the complete result of one fi
   }
 });
 
-test("a flag or a variable wins over the file, and config diff lists where the running sandbox differs from the file", async () => {
+test("a flag or variable wins over the configuration file, and config diff lists where the running sandbox differs from the file", async () => {
   const harness = createHarness();
   save(harness.cwd, {
     sandbox: {
@@ -708,7 +708,7 @@ test("a flag or a variable wins over the file, and config diff lists where the r
   });
 });
 
-test("an export is the same file at a terminal and in a pipe", async () => {
+test("config export writes the same file to a terminal and to a pipe", async () => {
   const harness = createHarness();
   save(harness.cwd, { stores: [SHOP, TEA] });
   await harness.start();
@@ -740,7 +740,7 @@ const SETTINGS: Readonly<Record<string, readonly [typed: string, inFile: unknown
   ca: ["ca.pem", "ca.pem", "none"],
 };
 
-test("every setting, as an option or in the file, is compared with the running sandbox, reported and exported", async () => {
+test("every setting, given as an option or in the configuration file, is compared with the running sandbox, reported and exported", async () => {
   const { properties } = configJsonSchema() as { properties: { sandbox: { properties: object } } };
   // `like` is compared with the dialect of the first store, which never changes: test/sandbox/dialect.test.ts.
   const names = Object.keys(properties.sandbox.properties).filter((name) => name !== "like");
@@ -874,7 +874,7 @@ test("a folder in place of the configuration file is reported", async () => {
   }
 });
 
-test("every setting of a start has a field in the file, or applies only to one machine or one call", async () => {
+test("every option of sandbox start has a field in the configuration file, or applies only to one machine or one call", async () => {
   const elsewhere = new Set(["config", "dir", "trustFolder", "adopt", "ephemeral", "logFormat", "quiet"]);
   const world = { ...REAL, argv: ["sandbox", "start"] };
   const program = await createProgram({ world, version: "0.0.0", exit: () => undefined });
@@ -894,7 +894,7 @@ test("every setting of a start has a field in the file, or applies only to one m
   ).toEqual(fields.toSorted());
 });
 
-test("--target takes the address and the timeouts from the file, and sends the target's key to no other service", async () => {
+test("--target takes the address and the timeouts from the configuration file, and sends the target's key to no other service", async () => {
   const harness = createHarness();
   const sent: [string, string | undefined][] = [];
   harness.setFault((request) => {
@@ -971,7 +971,7 @@ test("--target takes the address and the timeouts from the file, and sends the t
 
 const LIVE_KEY_VARIABLE = "CHECKOUT_TARGET_LIVE_API_KEY";
 
-test("a target's missing fields have defaults, a flag wins over the target's fields, and a target needs a file", async () => {
+test("a target's missing fields have defaults, a flag wins over the target's fields, and --target needs a configuration file", async () => {
   const harness = createHarness();
   const whoami = (words: string, env: Readonly<Record<string, string>> = {}) =>
     ask(harness, `whoami --target live${words}`, { env: { [LIVE_KEY_VARIABLE]: "live-key", ...env } });
@@ -1006,7 +1006,7 @@ test("a target's missing fields have defaults, a flag wins over the target's fie
   expect([proxied.code, proxied.stderr]).toEqual([2, expect.stringContaining("HTTPS_PROXY ")]);
 });
 
-test("a managed idempotency key depends on the store and the service's address; for a named store on this machine, the address does not matter", async () => {
+test("a managed idempotency key depends on the store and the service's address, but only on the store if it is a named store on this machine", async () => {
   const harness = createHarness();
   const keys: (string | undefined)[] = [];
   harness.setFault((request) => {
@@ -1067,7 +1067,7 @@ test("two projects of one repository can run at the same time on default ports w
   });
 });
 
-test("the control API accepts a configuration larger than any other body", async () => {
+test("the control API accepts a configuration that is larger than the limit for all other request bodies", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandboxHere({ cwd });
   const prices = Array.from({ length: 100 }, (_, at) => ({
@@ -1246,7 +1246,7 @@ test("an export that exceeds the limits of a configuration file is refused with 
   }
 });
 
-test("after config apply --prune any file has an empty plan, and its export has an empty plan in another sandbox", async () => {
+test("config diff finds no difference after config apply --prune of any file, or after another sandbox has started with the export", async () => {
   const check = fc.asyncProperty(config, config, async (first, second) => {
     const [harness, other] = [createHarness(), createHarness()];
     save(harness.cwd, first);

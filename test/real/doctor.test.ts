@@ -463,7 +463,7 @@ function onDisk(disk: {
   return { ...files, disk: () => ({ fileSystem: undefined, ...disk }) };
 }
 
-test("of deliveries that ended at the same time, the newest delivery decides the endpoint's state", async () => {
+test("doctor judges an endpoint by its newest delivery, even if another delivery ended at the same time", async () => {
   const one = await createPatient();
   one.harness.occupy(RECEIVER_PORT, receiver(500));
   await one.start();
@@ -493,7 +493,7 @@ test.for(BROKEN_CASES)("doctor finds $what, and the suggested remedy works", asy
   expect(rowOf(cured, row.check)).toMatchObject({ status: "ok", next: null });
 });
 
-test("doctor reports no problem because of injected answers or a receiver's errors in the log, or because of a refused forged webhook", async () => {
+test("doctor reports no problem for injected error answers, a receiver's errors in the log or a refused forged webhook", async () => {
   const one = await createPatient();
   const log = one.file("sandbox.log");
   const lines: string[] = [];
@@ -693,7 +693,7 @@ test("doctor's text has at most 80 columns and no escapes, and begins with the v
   expect(stdout.trimEnd().split("\n").at(-1)?.match(/\d+/g)?.map(Number)).toEqual(counts);
 });
 
-test("the real doctor reports on a running and on a killed sandbox, and changes nothing", async () => {
+test("doctor of the built program reports on a running and on a killed sandbox, and changes nothing", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandbox({ cwd });
   const env = { CHECKOUT_SANDBOX_RATE_LIMIT: "5/s", npm_command: "" };

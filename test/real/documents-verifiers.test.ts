@@ -151,7 +151,7 @@ function asLine({ secrets, headers, ...vector }: SignatureVector): string {
   return `${[...lists, vector.body_base64, vector.now, vector.tolerance_seconds].join("\t")}\n`;
 }
 
-test("docs/verifying.md has the verifiers of the complete shops, and they agree with every vector", async () => {
+test("docs/verifying.md shows the verifiers of the complete shops, which give the expected verdict for every signature vector", async () => {
   expect(VECTORS.length).toBe(104);
   const folder = tempFolder();
   for (const { name, program, args, file, around } of LANGUAGES) {
@@ -208,7 +208,7 @@ print(json.dumps([is_genuine([secret], headers, body.encode()) for headers in fo
   expect(JSON.parse(stdout)).toEqual(forms.map(() => true));
 });
 
-test("the receivers for Express, Hono and Next.js on docs/verifying.md accept a webhook and refuse a changed one", async () => {
+test("the receivers for Express, Hono and Next.js on docs/verifying.md accept a webhook and refuse a changed webhook", async () => {
   const blocks = Array.from(VERIFYING.matchAll(/```js\n([\s\S]*?)```/g), ([, block = ""]) => block);
   const [setup = "", ...receivers] = blocks;
   expect(setup).toContain('import { verifyWebhook } from "hosted-checkout/webhooks"');

@@ -105,7 +105,7 @@ function shellBlock(beginning: (typeof SHELL_BLOCKS)[number][0]): string {
   return shown.trimEnd().replaceAll("npx checkout", `"${process.execPath}" "${PROGRAM}"`);
 }
 
-test("the git bisect line returns explore's exit code, and skips a commit that explore cannot judge", async () => {
+test("the documented git bisect command passes explore's exit code on, and skips a commit that explore cannot judge", async () => {
   const [, script = ""] = /sh -c '(.*)'/.exec(shellBlock("git bisect run sh -c 'npx checkout explore")) ?? [];
   expect(script).toContain("explore --seed");
   for (const [code, passedOn] of [

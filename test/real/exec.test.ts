@@ -440,7 +440,7 @@ test("exec's program is in the foreground of a terminal, and gets one Ctrl-C onc
   expect(said).toContain("exit 9");
 });
 
-test("exec's program has the stdin, stdout, stderr and umask of exec, and exec exits with 126 or 127 if the program cannot run", async () => {
+test("exec passes its stdin, stdout, stderr and umask to its program, and exits with 126 or 127 if the program cannot run", async () => {
   const cwd = tempFolder();
   const echoed = await run(["exec", "--", "sh", "-c", "cat; echo err >&2; umask; exit 5"], {
     cwd,

@@ -100,7 +100,7 @@ test("the executable listens only on 127.0.0.1 and ::1, and refuses a Host that 
   expect(refused).toMatchObject({ code: "ECONNREFUSED" });
 });
 
-test("an order at a service that only answers 101 Switching Protocols has an unknown outcome", async () => {
+test("orders create reports an unknown outcome if the service answers only 101 Switching Protocols", async () => {
   const service = createServer((socket) => {
     socket.on("error", () => undefined);
     socket.on("data", () =>

@@ -93,7 +93,7 @@ test("each fault of a connection or a body has the expected effect on the wire",
   ]);
 });
 
-test("a late answer delays neither a reset nor the end of the sandbox", async () => {
+test("an answer that a fault delays does not delay a reset or the stop of the sandbox", async () => {
   const { sandbox, add, type } = await open(startSandbox);
   await add("latency --latency 5m");
   const late = create(sandbox, "late");

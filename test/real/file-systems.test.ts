@@ -50,7 +50,7 @@ test.each(WITHOUT_LINKS)("createNew creates a file only once, even if hard links
   ]);
 });
 
-test("the master key and the admin token are first written to files with other names, even without hard links", () => {
+test("the master key and the admin token are first written to temporary files, even without hard links", () => {
   const folder = tempFolder();
   refuse("linkSync", "EPERM");
   const opened: string[] = [];

@@ -18,7 +18,7 @@ function startIn(dir: string) {
   });
 }
 
-test("a folder that cannot be created is reported with the system's cause", async () => {
+test("a state folder that cannot be created is reported with the system's error", async () => {
   const file = join(tempFolder(), "file");
   writeFileSync(file, "");
   const places = [
@@ -35,7 +35,9 @@ test("a folder that cannot be created is reported with the system's cause", asyn
   }
 });
 
-test("a read-only disk is reported, even if parents of the folder are missing", async ({ annotate }) => {
+test("a start on a read-only disk reports the disk as read-only, even if parents of the state folder are missing", async ({
+  annotate,
+}) => {
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
   const dir = join(tempFolder(), "a/b/c");
   const strace = ["-f", "-o", "/dev/null", ...failArgs("mkdir,mkdirat", "EROFS")];

@@ -87,7 +87,7 @@ function refusedRequests(service: HostedService, random: () => number): readonly
   ];
 }
 
-test("invented ids and keys, foreign Hosts and calls without a token create no file and leak no memory", async () => {
+test("invented ids and keys, foreign Hosts and calls without a token create no file in a hosted service and leak no memory", async () => {
   const service = await startUntilEnd();
   await createHostedStore(service);
   const before = filesOf(service);
@@ -124,7 +124,7 @@ function memoryOf(service: HostedService): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(path, "utf8"))?.[1]);
 }
 
-test("the runtime's network connects to the allowed address and to no address in a refused range", async () => {
+test("workerd connects to the allowed address, and to no address in a refused range", async () => {
   const worker = join(tempFolder(), "probe.mjs");
   writeFileSync(worker, PROBE);
   const service = await startUntilEnd({ worker, allowTargets: ["127.0.0.1"] });
@@ -255,7 +255,7 @@ test("on a full disk create requests are refused as unavailable, the health chec
   expect(service.printed()).not.toMatch(/\n\s+at /);
 });
 
-test("the health check fails while an object cannot be opened, and passes after the object answers again", async () => {
+test("the health check of a hosted service fails while a store's object cannot be opened, and passes after it answers again", async () => {
   const service = await startUntilEnd();
   await createHostedStore(service);
   const { storeId } = await createHostedStore(service);
@@ -275,7 +275,7 @@ test("the health check fails while an object cannot be opened, and passes after 
   expect(await health()).toBe(200);
 });
 
-test("deletions of stores under load log no stack trace", async () => {
+test("deletions of hosted stores under load log no stack trace", async () => {
   const service = await startUntilEnd();
   await createHostedStore(service);
   for (let round = 0; round < size(2, 20); round += 1) {

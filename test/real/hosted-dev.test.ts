@@ -158,7 +158,7 @@ function writeWorkerd(modules: string, ran: string): void {
 
 const OTHER_GROUP = 12_345;
 
-test("tokens never go to a workerd of a parent folder, and go to the workerd of the user's project only if other users cannot write it", async () => {
+test("hosted dev never runs workerd from a parent folder, and runs the project's workerd only if other users cannot replace it", async () => {
   const [parent, bin] = [tempFolder(), tempFolder()];
   const ran = join(tempFolder(), "ran");
   const command = programWithoutWorkerd();

@@ -108,7 +108,7 @@ const TWO_KEYS_NAME = /^two keys \+ /;
 /** Verdicts on requests that the runtime's parser reads or refuses in its own way. */
 const PARSER_VERDICTS = /^(?:400 invalid_request|431 headers_too_large)/;
 
-test("every bad request that the runtime passes on unchanged is refused by the Worker as by a sandbox, and leaves no trace", async () => {
+test("the Worker refuses every bad request that workerd passes on unchanged, with the sandbox's error, and stores nothing", async () => {
   const site = await openHostedSite(service);
   const before = rowCounts(site);
   const faults: string[] = [];
@@ -154,7 +154,7 @@ function serviceOf({ apiKey }: HostedStore) {
   );
 }
 
-test("an id or key that combines one store's mark with the rest of another store's id or key is unknown", async () => {
+test("an id or key with one store's routing mark and the rest of another store's id or key is unknown", async () => {
   const stores = [await createStoreWithCheckout(), await createStoreWithCheckout()] as const;
   const control = { Authorization: `Bearer ${service.controlToken}`, "Content-Type": "application/json" };
   const status = async (path: string, headers: Record<string, string>, body?: unknown): Promise<number> => {
@@ -242,7 +242,7 @@ test("a store of a hosted service keeps its dialect across a restart, and other 
   expect(await service.control(`/stores/${String(made["store_id"])}`)).toMatchObject({ dialect });
 });
 
-test("a failed deletion of an object is repeated until it succeeds, and delays no other store", async () => {
+test("a failed deletion of a hosted store is repeated until it succeeds, and does not delay other stores", async () => {
   const [broken, other] = [await createStoreWithCheckout(), await createStoreWithCheckout()];
   const path = databaseOf(service, broken.storeId);
   await service.kill();
@@ -269,7 +269,7 @@ test("a failed deletion of an object is repeated until it succeeds, and delays n
   expect(filledDatabases(service)).toHaveLength(listed.length);
 });
 
-test("requests during a store's deletion are answered, or refused like requests with an unknown key", async () => {
+test("requests during a hosted store's deletion are answered, or refused like requests with an unknown key", async () => {
   const alarms = countAlarms(service, "stores");
   const store = await createHostedStore(service);
   const own = serviceOf(store);
@@ -305,7 +305,7 @@ function filledDatabases(running: HostedService): readonly string[] {
   return objectDatabases(running, "stores").filter(hasRows).toSorted();
 }
 
-test("in a hosted service reset and lose_request lose the request, and lose_answer and truncate only its answer", async () => {
+test("in a hosted service, the faults reset and lose_request lose the request; lose_answer and truncate lose only the answer", async () => {
   const { storeId, apiKey } = await createHostedStore(service);
   const own = serviceOf({ storeId, apiKey, merchantId: "" });
   const outcomes: unknown[] = [];
@@ -325,7 +325,7 @@ test("in a hosted service reset and lose_request lose the request, and lose_answ
   ]);
 });
 
-test("after kill -9 under load, a hosted service has lost nothing acknowledged, and no store is partly deleted", async () => {
+test("after kill -9 under load, a hosted service has lost no acknowledged order, and no store is partly deleted", async () => {
   const store = await createHostedStore(service);
   const received = new Set<string>();
   const url = await openHttpReceiver((request, response) => {

@@ -53,7 +53,7 @@ test("HEAD is answered with the status and headers of GET, and no body", async (
   }
 });
 
-test("a request target in absolute form is checked by the host in the target, whatever the Host header says, and a user name before a host is refused", async () => {
+test("an absolute request target is checked by its own host, whatever the Host header says, and is refused if it has a user name", async () => {
   const sandbox = await startSandboxHere({ cwd: tempFolder() });
   const { host } = new URL(sandbox.ready.base_url);
   const auth = `Authorization: Bearer ${sandbox.ready.api_key ?? ""}`;

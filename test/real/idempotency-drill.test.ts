@@ -121,7 +121,7 @@ function usesOf(folder: string): Use[] {
   return uses;
 }
 
-test("a client with one key for each purchase passes, and the log rows of its keys survive kill -9", async () => {
+test("a client with one key for each purchase passes the idempotency drill, and the log of key uses survives kill -9", async () => {
   const { options, sandbox, commandOf, drill } = await openLaboratory({ start: startSandbox, type: run });
   const stored = `
     import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -166,7 +166,7 @@ test("a client with one key for each purchase passes, and the log rows of its ke
   ]);
 });
 
-test("the drill finds a client that generates a new key at each start", async () => {
+test("the idempotency drill finds a client that generates a new key at each start", async () => {
   const { commandOf, drill } = await openLaboratory();
   const random =
     "const answer = await retrying(() => keyed(randomUUID()));\nprocess.exitCode = Number(answer.status !== 201);";
@@ -176,7 +176,7 @@ test("the drill finds a client that generates a new key at each start", async ()
   expect([code, found]).toEqual([1, expect.arrayContaining(["client_killed: one_key"])]);
 });
 
-test("the command gets the API key and no other token, and the key appears in no process list, output, report or database", async () => {
+test("the idempotency drill's command gets the API key and no other token, and the key appears in no process list, output, report or database", async () => {
   const { options, commandOf, drill } = await openLaboratory();
   const seen = join(options.cwd, "seen.json");
   const look = `
@@ -224,7 +224,7 @@ test("the command gets the API key and no other token, and the key appears in no
   for (const secret of [apiKey, key]) expect(shown + kept).not.toContain(secret);
 });
 
-test("a command's child processes are killed at its timeout and at its end", async () => {
+test("the child processes of the drill's command are killed when the command times out or ends", async () => {
   const [one, other] = await Promise.all([openLaboratory(), openLaboratory()]);
   const child = (then: string) => `
     import { spawn } from "node:child_process";

@@ -88,13 +88,13 @@ const FORMS: Readonly<Record<string, () => Form | Promise<Form>>> =
     : { "the installed program": () => formInRoot(IN_ROOT) };
 
 for (const [name, make] of Object.entries(FORMS))
-  test(`every journey works in ${name}`, async () => {
+  test(`every user journey works in ${name}`, async () => {
     const form = await make();
     expect(await walk(form)).toEqual([]);
     if (FULL && IN_ROOT === undefined) await expectReady(form);
   });
 
-test("the walk through the journeys reports routes without a journey, and pages without a valid style sheet", async () => {
+test("the check of the user journeys reports routes without a journey, and pages without a valid style sheet", async () => {
   const taken = new Set(["GET /portal/{store_id}/keys"]);
   expect(unusedRoutes([...taken, "POST /portal/{store_id}/new"], taken)).toEqual([
     "POST /portal/{store_id}/new",
@@ -169,7 +169,7 @@ test("the single executable opens a browser, keeps its orders over kill -9, and 
   ]);
 });
 
-test("an executable whose cache folder is unusable or has half of the addon starts, unless its temporary folder is unusable too", async () => {
+test("the executable starts if its cache folder is unusable or has an incomplete addon, unless its temporary folder is unusable too", async () => {
   const { file } = await builtExecutable();
   const cwd = tempFolder();
   const exec = async (cache: string, temporary = tempFolder()) => {

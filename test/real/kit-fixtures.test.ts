@@ -41,7 +41,7 @@ test("is to do", { todo: "later" }, async ({ store }) => {
   expectStories(output, 2);
 });
 
-test("the kit works in jest's realm without dynamic import, or in a stand-in for jest", async () => {
+test("the kit works in jest without dynamic import, or in a simulated jest if jest is not installed", async () => {
   const start = `const test = require("hosted-checkout/testing/jest").createStoreTest();`;
   const cwd = writeProject({
     "shop.test.js": suiteOf(start, { after: ", 500" }),

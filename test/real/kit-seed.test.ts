@@ -72,7 +72,7 @@ test("reads, waits and other stores do not change a seeded store's results", asy
   expect(shown[1]).toEqual(shown[0]);
 });
 
-test("a seeded sandbox on an existing folder draws new ids", async () => {
+test("a seeded sandbox on an existing folder generates new ids", async () => {
   const state = { folder: join(tempFolder(), "state") };
   const ids: string[] = [];
   for (const order_id of ["order-1", "order-2"]) {

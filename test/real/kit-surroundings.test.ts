@@ -61,7 +61,7 @@ test("the kit works after a test suite replaced timers, globals or modules of it
   expect(rows.filter(([, result]) => result !== WORKS)).toEqual([]);
 });
 
-test("replacements from before the kit was loaded do not affect the kit, or are reported in one sentence", async () => {
+test("timers, globals or modules replaced before the kit is loaded do not affect the kit, or are reported in one sentence", async () => {
   const cwd = createProject();
   for (const [name, wanted] of part(BEFORE_LOADING, 3))
     expect(rowsOf(await run(cwd, SCRIPT, name))).toEqual([[name, wanted]]);
@@ -104,7 +104,7 @@ test("if a test sets Date, the sandbox's webhooks have that time and are valid",
 });
 
 // By default Sinon replaces process.nextTick, without which Node's sockets stop.
-test("if fake timers stop Node's sockets, a start, a receiver, a wait and a close fail with a message about them", async () => {
+test("if fake timers stop Node's sockets, a start, a receiver, a wait and a close fail with a message about process.nextTick", async () => {
   const program = `
 import { startSandbox } from "hosted-checkout/testing";
 const sandbox = await startSandbox();

@@ -53,18 +53,18 @@ test.for([
     `const { store } = await startSandbox({ port: null });
     await store.orders.create({ order_id: "order-1001", price_id: "price_coffee" });`,
   ],
-] as const)("a script that forgot to close a sandbox %s ends with a warning", async ([, script]) => {
+] as const)("a script with an unclosed sandbox %s ends with a warning", async ([, script]) => {
   const { output, ended } = runScript(script);
   expect([await ended, output.stderr]).toEqual([0, expect.stringMatching(WARNING)]);
 });
 
 test.for([
-  ["", ""],
-  [" after work", WORK],
-  [", and waits for something that never comes,", "await new Promise(() => {});"],
-  [", one of several,", "for (let at = 0; at < 12; at += 1) await startSandbox();"],
+  ["the script only starts the sandbox", ""],
+  ["the script uses the sandbox", WORK],
+  ["the script waits for an unresolved promise", "await new Promise(() => {});"],
+  ["the script starts several sandboxes", "for (let at = 0; at < 12; at += 1) await startSandbox();"],
 ] as const)(
-  "a script that forgot to close a sandbox%s gets one warning, and the sandbox still answers",
+  "a script with an unclosed sandbox gets one warning, and the sandbox still answers: %s",
   async ([, work]) => {
     const { output } = runScript(
       `const sandbox = await startSandbox(); process.stdout.write(sandbox.origin);${work}`,

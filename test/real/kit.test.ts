@@ -295,7 +295,7 @@ test("startSandbox refuses an invalid option before it creates anything", async 
   expect(existsSync(folder)).toBe(false);
 });
 
-test("a configuration sets up stores and settings, as an object and as a file", async () => {
+test("startSandbox sets up stores and settings from a configuration object or file", async () => {
   const config: CheckoutConfig = {
     sandbox: { checkout_lifetime: "5m", allow_hosts: ["shop.test"] },
     stores: [
@@ -360,7 +360,7 @@ test("the kit ignores the variables and the configuration file of the program th
   expect(readdirSync(join(folder, "state"))).not.toContain("run.json");
 });
 
-test("the command line is refused the folder of the kit's open sandbox, and both can use the folder in turn after a close", async () => {
+test("the command line cannot use the folder of the kit's open sandbox, but the kit and the command line can use the folder in turn", async () => {
   const harness = createHarness();
   const folder = join(harness.cwd, ".checkout");
   const sandbox = await start({ state: { folder } });
@@ -423,7 +423,7 @@ test(`${STORES} concurrent stores do not see each other (seed ${SEED})`, async (
   );
 });
 
-test("fetch and handler of the kit reach only the sandbox, and apply its checks of requests", async () => {
+test("fetch and handler of the kit reach only the sandbox, and apply the sandbox's checks to requests", async () => {
   const sandbox = await start({ port: null });
   const { store, baseUrl } = sandbox;
   let asked = 0;
@@ -458,7 +458,7 @@ test("fetch and handler of the kit reach only the sandbox, and apply its checks 
   await expect(fetch(`${baseUrl}/orders`)).rejects.toThrow("fetch failed");
 });
 
-test("a close ends waits, and deliveries that have no answer yet", async () => {
+test("closing a sandbox ends its waits, and its deliveries that have no answer yet", async () => {
   const sandbox = await startSandbox({ port: 0 });
   const { port } = new URL(sandbox.origin);
   const receiver = await sandbox.store.receiver({ answer: () => new Promise(() => undefined) });
@@ -514,7 +514,7 @@ test("every call of a closed or closing sandbox fails, and says that the sandbox
   }
 });
 
-test("a receiver ends with its close or with its sandbox, after any deletions and restores of its store", async () => {
+test("a receiver ends when it or its sandbox is closed, whatever deletions and restores its store had", async () => {
   const acts = ["close", "delete", "restore", "restore all", "dispose", "receiver"] as const;
   const plans = fc.array(fc.constantFrom(...acts), { minLength: 1, maxLength: 6 });
   for (const plan of fc.sample(plans, { numRuns: size(30, 300), seed: SEED })) {

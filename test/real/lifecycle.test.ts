@@ -508,7 +508,7 @@ test("sandbox logs --follow loses no line when the log is rotated", async () => 
   expect((await following.stop()).code).toBe(0);
 });
 
-test("a log file that is a link, a folder or open to others is refused, and a link's target stays unchanged", async () => {
+test("a log file that is a link, a folder or open to other users is refused, and a link's target stays unchanged", async () => {
   for (const place of ["link", "folder", "open"] as const) {
     const harness = createHarness();
     const type = typist(harness);
@@ -532,7 +532,7 @@ test("a log file that is a link, a folder or open to others is refused, and a li
   }
 });
 
-test("env prints the variables of the running sandbox; if none runs, it fails, and so does a shell that evaluates its output", async () => {
+test("env prints the variables of the running sandbox; without a sandbox, env and a shell that evaluates its output both fail", async () => {
   const harness = createHarness();
   const type = typist(harness);
   for (const format of ["", "--format json", "--json"]) {

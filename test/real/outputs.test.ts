@@ -114,7 +114,9 @@ test("a log that cannot be written does not end the sandbox", async ({ annotate 
   expect((await ended).code).toBe(0);
 });
 
-test("a listen whose output cannot be written continues, and reports this once", async ({ annotate }) => {
+test("checkout listen continues if its output cannot be written, and reports the failure once", async ({
+  annotate,
+}) => {
   if (!existsSync(FULL_DEVICE)) return void (await annotate(`there is no ${FULL_DEVICE} here`));
   const cwd = tempFolder();
   const { ready } = await startSandboxHere({ cwd });

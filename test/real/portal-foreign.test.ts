@@ -29,7 +29,7 @@ const FORM_PARTS = 12;
 /** A request that an attacker's page attempts. */
 type Attempt = { readonly url: string; readonly isForm: boolean; readonly body: string };
 
-test(`a foreign page changes, reads and writes nothing, whatever it sends to any route (seed ${SEED})`, async () => {
+test(`a page of another site reads and changes nothing in the sandbox, whatever it sends to any route (seed ${SEED})`, async () => {
   const site = await openSite();
   const { page: own, attempts, origins, stored, readPreferences, home } = site;
   expect(attempts.length).toBeGreaterThan(25);

@@ -308,7 +308,7 @@ test("the steps of docs/launch.md and docs/ci.md make a store ready within exec 
   expect(cases).toHaveLength(CHECKLIST_ITEMS.length);
 });
 
-test("a waived drill counts as a risk until the drill passes or fails, or 7 days have passed", async () => {
+test("a skipped drill counts as a risk until the drill passes or fails, or 7 days have passed", async () => {
   const shop = await openShop(EPHEMERAL);
   const { done, type, check } = shop;
   await prepareShop(shop);
@@ -519,7 +519,7 @@ test("a damaged admin.json stops the start and is not replaced", async () => {
   expect(existsSync(join(folder, "run.json"))).toBe(false);
 });
 
-test("an ephemeral sandbox takes both tokens from the environment, and refuses a short token and equal tokens; the admin token works only for admin commands, on this machine", async () => {
+test("an ephemeral sandbox takes both tokens from the environment, refuses short or equal tokens, and accepts the admin token only for admin commands on this machine", async () => {
   const harness = createHarness();
   const tokens = {
     CHECKOUT_CONTROL_TOKEN: "control-token-0123456789",

@@ -52,7 +52,7 @@ type ExpectedAttempt = {
 /** A receiver, and the expected result of its first attempt. */
 type Row = readonly [name: string, url: string, expected: ExpectedAttempt];
 
-test("any failure of a receiver's connection is recorded and retried, and disturbs no other receiver", async () => {
+test("any failure of a receiver's connection is recorded and retried, and does not affect other receivers", async () => {
   const site = await openSite(["--delivery-timeout", `${TIMEOUT_MS}ms`]);
   const good = await openGoodReceiver(site.secret);
   const goodId = await site.addEndpoint(good.url);

@@ -61,7 +61,7 @@ test("every v1 request is logged, refused or not, with its store, order and deci
   expect(entries.map(({ decisions }) => decisions)).toEqual([[], [5], [4, 5], [4], [4], [4], [9]]);
 });
 
-test("a refused request is logged in the store of its key, even of a revoked key, and without a known key in the first store", async () => {
+test("a refused request is logged in the store of its key, even if the key is revoked, or in the first store if the key is unknown", async () => {
   const { harness, sandbox, list } = await open();
   const json = async (line: string) =>
     JSON.parse((await harness.run([...line.split(" "), "--json"])).stdout) as Record<string, string>;
@@ -187,7 +187,7 @@ test("a secret in a refused body is redacted, even if its characters are escaped
     }
 });
 
-test("the log has the order_id of a refused request, however it was escaped", async () => {
+test("the log has the order_id of a refused request, however the order_id was escaped", async () => {
   const { harness, list, send } = await open();
   const escaped = [
     [String.raw`"\u4e2d-77"`, "中-77"],
@@ -424,7 +424,7 @@ test("the log keeps the newest requests of each store, and a request ends only t
   expect(DEFAULT_KEPT_REQUESTS).toBe(10_000);
 });
 
-test("positions of requests keep growing after a restart or reset, and while another process writes", () => {
+test("positions in the request log keep growing after a restart or reset, and while another process writes", () => {
   const path = join(tempFolder(), "requests.db");
   const reported: unknown[] = [];
   const begin = () => {
@@ -469,7 +469,7 @@ test("positions of requests keep growing after a restart or reset, and while ano
   expect(reported).toEqual([]);
 });
 
-test("requests of a batch are read back newest first, whatever their texts", () => {
+test("the request log returns the requests of a batch newest first, whatever texts they contain", () => {
   const path = join(tempFolder(), "requests.db");
   const common = { fault: null, at: 5, storeAt: 6, method: "GET", path: "/v1/x", durationMs: 1.5 };
   const requests = Array.from({ length: 10 }, (_, index) => ({
@@ -547,7 +547,7 @@ test("a request is found by its id, even if other requests mention that id", () 
   opened.value.close();
 });
 
-test("--kept-requests sets the number of kept requests, and 0 keeps none", async () => {
+test("--kept-requests sets the number of requests that the log keeps, and 0 keeps none", async () => {
   for (const [kept, orders] of [
     ["2", ["order-2", "order-3"]],
     ["0", []],

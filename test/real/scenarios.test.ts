@@ -38,7 +38,7 @@ const NO_DRIFT = { names: [], drifts: [], fails: [] } as const;
 
 // test/real/journeys.test.ts runs all scenarios against the executable as docs/scenarios.md does, and
 // test/real/hosted.test.ts runs them in workerd.
-test("on a changed service, a scenario fails only at the steps that test the change", async () => {
+test("if the service is changed, a scenario fails only at the steps that test the change", async () => {
   const { origin, access } = await openKit();
   const groups = groupedDrifts().toSorted((one, other) => other.names.length - one.names.length);
   const work = (FULL ? [NO_DRIFT, ...groups] : groups.slice(0, 1)).map(async ({ names, drifts, fails }) => {

@@ -6,7 +6,7 @@ import { run } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { NO_SANDBOX } from "../../src/cli/problem.ts";
 
-test("a user's confirmations are read from that user's settings folder", async () => {
+test("the confirmation of a configuration file's commands is read from the user's settings folder", async () => {
   const cwd = tempFolder();
   const shop = { create: "create-order" };
   writeFileSync(join(cwd, "checkout.config.json"), JSON.stringify({ shop }));

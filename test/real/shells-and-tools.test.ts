@@ -25,7 +25,7 @@ test("a shell with set -e stops at env if no sandbox is running", async () => {
   expect(execFileSync("sh", ["-c", script, "sh", running.stdout], { encoding: "utf8" })).toBe("went on\n");
 });
 
-test("a start on a port that browsers refuse prints a warning", async () => {
+test("a start on a port that browsers block prints a warning", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--port", "6000"]);
   expect((await sandbox.stop()).stderr).toMatch(/6000.*--port/);
@@ -33,7 +33,7 @@ test("a start on a port that browsers refuse prints a warning", async () => {
   expect((await usual.stop()).stderr).not.toContain("--port");
 });
 
-test("quotation marks that a program left in a variable are reported", async () => {
+test("a command reports quotation marks around the value of a variable", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const create = words("orders create --order-id order-1 --price-id price_coffee");
@@ -68,7 +68,7 @@ test("sandbox pay pays the only payable checkout of an order_id", async () => {
   expect((await run("orders get order-1")).code).toBe(2);
 });
 
-test("listen takes an address without a scheme as http, in --forward and --route", async () => {
+test("listen reads an address without a scheme as http, in --forward and --route", async () => {
   const harness = createHarness();
   await harness.start();
   for (const [address, meant] of [

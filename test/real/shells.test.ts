@@ -160,7 +160,7 @@ test("PowerShell reads every quoted value back unchanged", () => {
   if (installedShells().includes("pwsh")) check("pwsh", VALUES, (value) => quote(value, "powershell"));
 });
 
-test("a curl line means the same in every shell, whatever it contains", () => {
+test("a printed curl command sends the same request in every shell, whatever text the request contains", () => {
   const rows = VALUES.slice(0, size(140, 1_000)).flatMap((text) => {
     const headers = ["Host", "x", "Authorization", "Bearer secret", "Cookie", "a=b", "X-Own", text];
     const body = JSON.stringify({ text }) + text;

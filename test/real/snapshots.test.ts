@@ -406,7 +406,7 @@ test("a snapshot whose rows refer to another store is refused", async () => {
   await run(`snapshots restore whole --store ${first}`);
 });
 
-test("a missing store of a snapshot is created, unless another store has its API key", async () => {
+test("a restore creates a store of the snapshot that is missing, unless another store has that store's API key", async () => {
   const { control, order, run, database, harness } = await openTwo();
   await order(TEA, "tea-1");
   await untilQuiet(database);

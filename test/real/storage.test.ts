@@ -268,7 +268,7 @@ test("the sandbox answers a file system error with 503, a command prints it, and
   expect((await sandbox.stop()).stderr).not.toMatch(/\n\s+at /);
 });
 
-test("too many open files are reported as such, at any limit", () => {
+test("too many open files are reported as the cause, at any limit", () => {
   const existing = join(tempFolder(), "sandbox.db");
   const open = (...databases: readonly string[]): readonly string[] => {
     const command = ["-c", 'ulimit -n 100; exec "$0" "$@"', process.execPath, OPEN, ...databases];
@@ -300,7 +300,7 @@ test("a program that cannot load files because too many are open reports the cau
 
 const HAS_MOUNTS = spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).status === 0;
 
-test("a disk that becomes full while a database is created is reported as full, and a larger disk lets it open", async ({
+test("a disk that becomes full while a database is created is reported as full, and the database opens on a larger disk", async ({
   annotate,
 }) => {
   if (!HAS_MOUNTS) return void (await annotate("no file system can be mounted here: no disk could be full"));
@@ -336,7 +336,7 @@ test("a disk that becomes full while a database is created is reported as full, 
   for (const { size, later, files } of found) expect([size, later, files]).toEqual([size, "opened", "a.db"]);
 });
 
-test("a file size limit is reported as such", () => {
+test("a file size limit is reported as the cause of a failed write", () => {
   const open = (blocks: number): string =>
     spawnSync(
       "sh",

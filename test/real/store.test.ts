@@ -105,7 +105,7 @@ test("a new database gets its name when it is complete, and a failed creation le
   whole.close();
 });
 
-test("a log without its database is never given to a new database", async () => {
+test("a write-ahead log without its database is never used for a new database", async () => {
   const { store, path } = await openUsedStore();
   rmSync(path);
   const before = readFileSync(`${path}-wal`);
@@ -208,7 +208,7 @@ test("a failed commit rejects every caller of its batch, and the next commit wor
   connection.close();
 });
 
-test("a failed check of the files refuses that write and does not stop the store", async () => {
+test("if the check of the database files fails, the store refuses that write and accepts the next write", async () => {
   const connection = new Database(":memory:");
   connection.exec("CREATE TABLE a (x INTEGER) STRICT");
   const insert = connection.prepare("INSERT INTO a VALUES (1)");
@@ -359,7 +359,7 @@ test("a write is not acknowledged if a database file is deleted, replaced or tru
   }
 });
 
-test("permitted changes to the files of an open database lose nothing", async () => {
+test("an open database accepts writes after permitted changes to its files", async () => {
   const harmless: readonly (readonly [string, (path: string) => void])[] = [
     ["touch", (path) => ["", "-wal", "-shm"].forEach((end) => utimesSync(path + end, 1, 1))],
     ["chmod", (path) => ["", "-wal", "-shm"].forEach((end) => chmodSync(path + end, 0o600))],

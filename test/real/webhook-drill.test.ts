@@ -37,7 +37,7 @@ function sameCause(cause: DrillCause, names: readonly CaseName[]): Partial<Recor
   return Object.fromEntries(names.map((name) => [name, cause]));
 }
 
-test("a drill stops if the first event gets no answer, or at the third forged request without an answer", async () => {
+test("the webhook drill stops if the first event gets no answer, or at the third forged request without an answer", async () => {
   const slow = await openDrillSite(right);
   const timeout = { ok: false, failure: "timeout", message: "no whole answer within 15000 ms" } as const;
   let sent = 0;
@@ -68,7 +68,7 @@ test("a drill stops if the first event gets no answer, or at the third forged re
   expect(sent).toBe(7);
 });
 
-test("the drill finds the causes of answers that no receiver of these tests gives", () => {
+test("the webhook drill finds the causes of combinations of answers that no test receiver gives", () => {
   const timeout = { error: "timeout", message: "" } as const;
   const lost = { error: "connection_lost", message: "" } as const;
   const forbidden = { error: "target_forbidden", message: "" } as const;
@@ -118,7 +118,7 @@ test("the drill finds the causes of answers that no receiver of these tests give
   expect(new Set(causes.values())).toEqual(new Set(["forbidden"]));
 });
 
-test("an abandoned drill still reports the causes that it had found", () => {
+test("an abandoned webhook drill still reports the causes that it had found", () => {
   // The answers of a receiver that verifies the bytes of Python's json.dumps, and fails on a body that is not JSON.
   const answer = (name: CaseName) =>
     name === "no_event"
@@ -142,7 +142,7 @@ test("an abandoned drill still reports the causes that it had found", () => {
   expect(englishOf(factOf("refuses_all", "the-endpoint"))).toMatch(/checkout webhooks verify .*--signature/);
 });
 
-test("a drill of an unreachable receiver records nothing, and the earlier result stays", async () => {
+test("a webhook drill of an unreachable receiver records nothing, and the earlier result stays", async () => {
   const site = await openDrillSite();
   site.harness.vacate(3000);
   const down = await drill(site);
@@ -170,7 +170,7 @@ test("a drill of an unreachable receiver records nothing, and the earlier result
   expect([both.code, both.drills.map(({ verdict }) => verdict)]).toEqual([1, ["unknown", "failed"]]);
 });
 
-test("a receiver that disappears during the drill fails the drill", async () => {
+test("a receiver that stops during the webhook drill fails the drill", async () => {
   const site = await openDrillSite();
   let sent = 0;
   site.harness.setFault((request, pass) => {
@@ -213,7 +213,7 @@ test("a webhook drill creates no event or delivery, and sends the expected bodie
   expect(digest(of("changed_byte"))).not.toBe(digest(of("good_event")));
 });
 
-test("a drill's result is immutable, and applies only to the address and the secret that were drilled", async () => {
+test("a webhook drill's result is immutable, and applies only to the tested address and secret", async () => {
   const site = await openDrillSite(right, []);
   const first = await drill(site);
   const { id, subject } = first.drills[0] ?? { id: "", subject: "" };
@@ -277,7 +277,7 @@ test("a wrong secret is reported, with the command that prints the correct one",
   expect((await site.harness.run(commandIn(report))).stdout.trim()).toBe(rotated.data.in_force[0]);
 });
 
-test("events of an order are sent only with consent, and only events that the receiver had accepted are signed correctly", async () => {
+test("the webhook drill sends events of an order only with consent, and signs only already accepted events correctly", async () => {
   const got: Incoming[] = [];
   const site = await openDrillSite((incoming) => {
     got.push(incoming);
@@ -333,7 +333,7 @@ test("events of an order are sent only with consent, and only events that the re
   expect(await site.statusOf(checkoutId)).toBe("created");
 });
 
-test("a drill's request is like a delivery in headers, connection and sequence", async () => {
+test("a request of the webhook drill looks like a delivery in headers, connection and sequence", async () => {
   const got: Incoming[] = [];
   const site = await openDrillSite((incoming) => {
     got.push(incoming);
@@ -383,7 +383,7 @@ test("a drill's request is like a delivery in headers, connection and sequence",
   expect(new Set(made).size).toBeGreaterThan(90);
 });
 
-test("a drill has at most four requests in flight, and one at a time to a slow receiver", async () => {
+test("the webhook drill has at most four requests in flight, and sends one at a time to a slow receiver", async () => {
   for (const [waitMs, most] of [
     [50, 4],
     [2000, 4],
@@ -407,7 +407,7 @@ test("a drill has at most four requests in flight, and one at a time to a slow r
   }
 });
 
-test("some mistakes are also sent in events of an order, and each header is left out alone and with all others", () => {
+test("the webhook drill also sends some mistakes in events of an order, and omits each header alone and all headers together", () => {
   const repeated = ORDER_CASE_NAMES.flatMap((name) => (name.startsWith("payment_") ? [name.slice(8)] : []));
   expect(repeated.filter((name) => !BAD.some((one) => one === name))).toEqual([]);
   expect(repeated).toEqual(expect.arrayContaining(["bad_signature", "no_signature", "changed_byte", ...OLD]));
@@ -418,7 +418,7 @@ test("some mistakes are also sent in events of an order, and each header is left
   );
 });
 
-test("a drill without events of an order is a risk until a drill with such events has passed", async () => {
+test("a webhook drill without events of an order is a risk until a drill with such events has passed", async () => {
   const site = await openDrillSite();
   const risks = async () => {
     const { stdout } = await site.harness.run(["checklist", "--json", "--item", "webhook_verification"]);
@@ -443,7 +443,7 @@ test("a drill without events of an order is a risk until a drill with such event
   expect(await risks()).toEqual([["pass", [risk, waived]]]);
 });
 
-test("the drill says which order it used, or why it used no order", async () => {
+test("the webhook drill says which order it used, or why it used no order", async () => {
   const site = await openDrillSite();
   const last = async (...args: readonly string[]) => {
     const { stdout } = await site.harness.run(["checklist", "run", "webhooks", ...args]);
@@ -459,7 +459,7 @@ test("the drill says which order it used, or why it used no order", async () => 
   expect([id, '"order-1"', view].filter((one) => said?.includes(one) !== true)).toEqual([]);
 });
 
-test("every enabled endpoint is drilled, or only the selected one; a disabled or unknown endpoint, or a listener, is refused", async () => {
+test("the webhook drill tests every enabled endpoint or only the selected endpoint, and refuses a disabled or unknown endpoint or a listener", async () => {
   const site = await openDrillSite(right);
   site.listen(() => 200, 3001);
   const other = await site.addEndpoint("http://localhost:3001/hooks");
@@ -495,7 +495,7 @@ test("every enabled endpoint is drilled, or only the selected one; a disabled or
   expect(await refused("")).toEqual([5, expect.stringContaining("checkout endpoints add")]);
 });
 
-test("a drill through listen tests the forward target with the secret of the listener's endpoint", async () => {
+test("a webhook drill through listen tests the forward target with the secret of the listener's endpoint", async () => {
   const site = await openDrillSite();
   await site.control(`/endpoints/${site.id}/state`, { action: "disable" });
   const registered = await site.control<WireAnswerOf<"registerListener">>("/listener", {
@@ -513,7 +513,7 @@ test("a drill through listen tests the forward target with the secret of the lis
   expect([code, stderr]).toEqual([5, expect.stringMatching(refusalText("endpoint_of_listener"))]);
 });
 
-test("without --all, the drill shows each cause once, with at most three of its failed steps, and counts the other steps", async () => {
+test("without --all, the webhook drill shows each cause once, with at most three of its failed steps, and counts the other steps", async () => {
   const site = await openDrillSite(handmade({ isFresh: () => true }));
   const causes = new Set(
     (await drill(site)).drills[0]?.steps.flatMap(({ passed, cause }) => (passed ? [] : [cause])),

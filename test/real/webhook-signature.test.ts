@@ -50,7 +50,7 @@ function request(
   return { rawBody, headers: signed, secrets: SECRET, now: NOW, ...change };
 }
 
-test("every vector of fixtures/signatures.json has the verdict that it states", () => {
+test("every signature vector of fixtures/signatures.json gets its stated verdict", () => {
   expect(VECTORS.length).toBeGreaterThanOrEqual(60);
   for (const vector of VECTORS) {
     const verdict = verifySignature({
@@ -67,7 +67,7 @@ test("every vector of fixtures/signatures.json has the verdict that it states", 
   }
 });
 
-test("the signature vectors follow the interface's formula, and cover every code", () => {
+test("the signature vectors follow the interface's formula, and cover every refusal code", () => {
   const codes = new Set(VECTORS.map(({ expected }) => expected));
   expect([...codes].toSorted()).toEqual([
     "secret_malformed",
@@ -546,7 +546,7 @@ test("an invalid tolerance, time or header argument throws a TypeError", () => {
   expect(verifyWebhook({ ...unclocked, rawBody: Buffer.from(BODY), headers })).toMatchObject({ ok: true });
 });
 
-test("at most three secrets sign, newest first, and one match is enough", () => {
+test("a webhook is signed with at most three secrets, newest first, and one matching signature is enough", () => {
   const secrets = [OTHER, SECRET, "third", "fourth"];
   const headers = signHeaders(secrets, { eventId: "e1", timestamp: AT, rawBody: Buffer.from(BODY) });
   expect(headers[DEFAULT_HEADER_NAMES.signature]?.split(",")).toEqual(

@@ -44,7 +44,7 @@ function filesBeside(file: string): readonly string[] {
   return names.map((name) => join(dirname(file), name));
 }
 
-test("one command in the top comment of a complete shop judges the complete shop", () => {
+test("the top comment of each complete shop has exactly one checklist run command, and ends with npx checkout checklist", () => {
   for (const file of Object.values(WHOLE_SHOPS)) {
     const runs = headOf(file).filter((line) => line.startsWith("npx checkout checklist run --create"));
     expect([file, runs.length]).toEqual([file, 1]);
@@ -71,7 +71,7 @@ test("the complete shops of the installed languages pass checklist run with thei
   else for (const language of languages) await check(language);
 });
 
-test("an interrupted run reports the judged histories, and records no checklist part with histories that did not run", async () => {
+test("an interrupted checklist run reports the judged histories, and records no checklist part with histories that did not run", async () => {
   const check = async (options: readonly string[]) => {
     const { cwd, env } = await describedFolder("node");
     const running = begin(["checklist", "run", "--trust-config", ...options], { cwd, env });

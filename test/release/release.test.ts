@@ -31,7 +31,7 @@ const MAC = ["darwin-arm64.xz", "darwin-x64.xz"].map((name) => ({
 const RELEASE = { version: "0.1.0", files: DOWNLOADS, repository: "https://github.com/owner/name" };
 const yaml = (text: string | undefined): unknown => parse(text ?? "");
 
-test("every platform has the Node of the lock file, a pinned hash and a SQLite addon", () => {
+test("every release platform has the Node of the lock file, a pinned hash and a SQLite addon", () => {
   const lock = JSON.parse(read("package-lock.json")) as { packages: Record<string, { version?: string }> };
   expect(lock.packages["node_modules/node"]?.version).toBe(NODE_VERSION);
   expect(read(".github/workflows/release.yml").match(/node-version: [\d.]+/g)).toEqual(
@@ -46,7 +46,7 @@ test("every platform has the Node of the lock file, a pinned hash and a SQLite a
   expect(names.toSorted()).toEqual(PLATFORMS.map(({ name }) => name).toSorted());
 });
 
-test("the manifests have the address and hash of every file, and the Homebrew formula has macOS if files for macOS exist", () => {
+test("the package manifests have the address and hash of every file, and the Homebrew formula has macOS if files for macOS exist", () => {
   const made = manifestsOf(RELEASE);
   expect([...made.keys()].toSorted()).toEqual([
     "homebrew/checkout.rb",
@@ -166,7 +166,7 @@ test("the SBOM is a valid CycloneDX document that depends only on its contents a
   expect(sbomOf({ name: "hosted-checkout", version: "0.1.0" }, later)).not.toBe(made);
 });
 
-test("the workflow passes actionlint, pins actions to commits and has only the permissions that the jobs need", async () => {
+test("the release workflow passes actionlint, pins actions to commits and has only the permissions that the jobs need", async () => {
   const text = read(".github/workflows/release.yml");
   const lint = await createLinter();
   // This edition of actionlint is older than the permission for attestations.

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createAlarm } from "../../src/sandbox/runtime/alarm.ts";
 import { createHarness } from "../support/harness.ts";
 
-test("an alarm rings only for the keys that are due, and rings again for a key whose work failed", async () => {
+test("an alarm fires only for the keys that are due, and fires again for a key whose work failed", async () => {
   const { clock } = createHarness();
   const start = clock.now();
   const rung: (readonly string[])[] = [];

@@ -105,7 +105,7 @@ test("a checkout does not expire while the store's clock is frozen", async () =>
   expect(outcome(await sandbox.request({ path: `/v1/checkout-sessions/${id}` }))).toBe("200 created");
 });
 
-test("an order_id is free after its checkout has expired, and a reserved order_id is paid, even if no timer has run", async () => {
+test("an order_id is free after its checkout has expired, and a reserved order_id pays its order, even if no timer has run", async () => {
   const harness = createHarness();
   let sleptMs = 0;
   // The machine slept: its clock went on, and its timers did not.

@@ -41,7 +41,7 @@ test("both endpoints answer both body forms as the OpenAPI contract says", async
   }
 });
 
-test("refusals come in the order of decision 3, each in the error envelope", async () => {
+test("a request is refused by the first failed check in the order of decision 3, and each refusal has the error envelope", async () => {
   const sandbox = await startV1();
   await post(sandbox, BODY, { key: "first-key-1" });
   const bad = "{";
@@ -127,7 +127,7 @@ test("every field of a create request is checked, and the refusal names the fiel
   }
 });
 
-test("a body with the same meaning is a replay, and a body with another meaning is a conflict", async () => {
+test("a create with a used key is a replay if its body has the same meaning, and a conflict otherwise", async () => {
   const sandbox = await startV1();
   const request = fc.record(
     {

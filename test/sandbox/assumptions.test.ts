@@ -105,7 +105,7 @@ test("a return path other than / counts as used once the payer acts on a page th
   }
 });
 
-test("statements of the interface are not assumptions", async () => {
+test("an answer that relies only on statements of the interface records no assumption", async () => {
   const { harness, send, create } = await shop();
   const session = await create({ order_id: "order-1", ...AMOUNT }, {}, "/v1/checkout-sessions");
   expect((await send({ path: `/v1/checkout-sessions/${idOf(session)}` })).status).toBe(200);
@@ -284,7 +284,7 @@ test("a read does not wait for the record of its assumption, and a locked databa
   expect((await used(harness))[9]).toMatchObject({ request_id: got.requestId });
 });
 
-test("a record of an assumption that could not be written is written when the assumptions are next read", async () => {
+test("the record of an assumption that could not be written is written when the assumptions are next read", async () => {
   const { harness, send, create } = await shop();
   const id = idOf(await create({ order_id: "order-1", ...AMOUNT }));
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));

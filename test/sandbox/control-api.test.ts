@@ -102,7 +102,7 @@ test("a duplicates drill is recorded only if an endpoint is enabled, and a webho
   expect([status, body.data?.["steps"]]).toEqual([200, [step, { ...step, got: "204 after 7 ms" }]]);
 });
 
-test("a checkout is shown with its whole story, after its due work is done", async () => {
+test("the control API does a checkout's due work, and then returns the checkout with its whole story", async () => {
   const harness = createHarness();
   const call = caller(harness, await harness.start());
   const described = describedBy((await call("/__sandbox/openapi.json")).body as unknown as ControlDocument);
@@ -360,7 +360,7 @@ test("a path accepts a store's id or the word default, and an unknown store is n
   }
 });
 
-test("the client acts on the first store unless another is selected", async () => {
+test("the control client acts on the first store unless another store is selected", async () => {
   const asked: string[] = [];
   const world: Pick<World, "send"> = {
     send: ({ url }) => {

@@ -202,7 +202,7 @@ const FEW_FIT: ReadonlySet<OperationName> = new Set(["addFault"]);
 const READING = OPERATION_NAMES.filter((name) => inputKind(name) !== "nothing");
 
 test.each(READING)(
-  "%s answers 400 to exactly the requests that its schema refuses, apart from the listed refusals",
+  "%s answers 400 to exactly the requests that its schema refuses, apart from the refusals listed in this file",
   async (name) => {
     const harness = createHarness();
     const sandbox = await harness.start(EPHEMERAL);

@@ -160,7 +160,7 @@ test("a stopping sandbox sends nothing more and records the last answers, and th
   expect(tries).toEqual([[200], [200]]);
 });
 
-test("the attempt after a lost connection or an invalid answer uses a fresh connection; the attempt after a timeout or an error status may reuse a connection", async () => {
+test("a retry uses a fresh connection after a lost connection or an invalid answer, and may reuse one after a timeout or an error status", async () => {
   const failure = (
     kind: "connection_lost" | "bad_answer" | "timeout",
     wasReused: boolean,
@@ -236,7 +236,7 @@ test("a failed attempt at a listener's old address does not pause its new regist
   expect((await site.endpoint(id)).state).toBe("enabled");
 });
 
-test("a delivery behind more dropped deliveries than one search reads is sent, even if no other event happens", async () => {
+test("a delivery is sent even if more dropped deliveries precede it than one search reads, and no other event happens", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
@@ -354,7 +354,7 @@ test("a failed or delayed replay postpones no waiting event", async () => {
   }
 });
 
-test("the next attempt of events behind a delayed event is at the end of the delay", async () => {
+test("events behind a delayed event have their next attempt at the end of the delay", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url);

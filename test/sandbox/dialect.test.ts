@@ -65,7 +65,7 @@ const codeOf = ({ status, json }: Answer): readonly unknown[] => [
   (json["error"] as { readonly code: string } | undefined)?.code,
 ];
 
-test("answers have the codes, statuses and replay header of the dialect, where the interface states none", async () => {
+test("answers have the dialect's codes, statuses and replay header wherever the interface states none", async () => {
   const { ask } = await openDialect(OTHER);
   const created = await ask("/orders", ORDER);
   expect([created.status, created.headers["X-Replayed"]]).toEqual([201, undefined]);
@@ -210,7 +210,7 @@ test("webhooks verify accepts an event as it was sent, in the dialect of its sto
   expect((await portal.get(path)).text).toContain(`--signature '${signature}'`);
 });
 
-test("commands name a replay and a refusal as in a sandbox without a dialect", async () => {
+test("commands report replays and refusals in a dialect as in a sandbox without a dialect", async () => {
   const { harness } = await openDialect(OTHER);
   const create = ["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee", "--json"];
   const [first, again] = [await harness.run(create), await harness.run(create)];
@@ -308,7 +308,7 @@ test.each(REFUSED)("the dialect %j is refused, and the refusal names the field",
   expect(parseDialect(JSON.stringify(dialect))).toMatchObject({ ok: false, refusal: { message, told } });
 });
 
-test("a forbidden part of a dialect is not written, and the other parts are written", () => {
+test("a forbidden part of a dialect is not written to its file, and the other parts are written", () => {
   const observed = {
     headers: { event_id: "Content-Id", timestamp: "X-Time" },
     event_fields: { event_id: "$id", sequence: null },
@@ -321,7 +321,7 @@ test("a forbidden part of a dialect is not written, and the other parts are writ
   });
 });
 
-test("a written dialect reads as the same dialect", () => {
+test("a dialect is the same after it was written to a file and read back", () => {
   const read = parseDialect(JSON.stringify(OTHER));
   expect(read.ok && JSON.parse(dialectText(read.value))).toEqual(OTHER);
 });

@@ -73,7 +73,7 @@ test("postToEndpoint sends requests with the given method, suffix and headers, a
   expect(await codeOf(wanted)).toBe("not_found");
 });
 
-test("a drill sends a rate-limited request again after pauses that double or follow Retry-After, at most 30 s each", async () => {
+test("a drill repeats a rate-limited request after pauses that double or follow Retry-After, at most 30 s each", async () => {
   const site = await openSite([]);
   const receiver = site.receiver(3000);
   await site.addEndpoint(receiver.url);
@@ -102,7 +102,7 @@ test("a drill sends a rate-limited request again after pauses that double or fol
   expect(await secondsOf(7, { "retry-after": "2" })).toEqual([0, 2, 4, 8, 16, 32, 32]);
 });
 
-test("a request is sent again only if the receiver had closed the kept connection", async () => {
+test("a drill repeats a request only if the receiver had closed the kept-alive connection", async () => {
   const site = await openSite();
   const receiver = site.receiver(3000);
   const endpoint = await site.addEndpoint(receiver.url);

@@ -62,7 +62,7 @@ const WHILE_IT_LASTS: Readonly<Record<ApiAction, readonly [code: number, made: n
 
 for (const command of ["orders", "sessions"] as const)
   for (const action of API_ACTIONS)
-    test(`${command} create makes one checkout, after a single ${action} fault and after a lasting ${action} fault is cleared`, async () => {
+    test(`${command} create makes one checkout despite a single ${action} fault, and after a lasting ${action} fault is cleared`, async () => {
       const site = await open();
       const list = command === "orders" ? site.orders : site.sessions;
       const create = (orderId: string) =>
@@ -80,7 +80,7 @@ for (const command of ["orders", "sessions"] as const)
       expect([after.code, (await list("long")).length]).toEqual([0, 1]);
     });
 
-test("the answer, the request log and the explanation name the fault", async () => {
+test("the answer, the request log and explain name the fault that hit a request", async () => {
   const site = await open();
   const answers = async (action: string) => {
     const { fault } = await site.ask<{ readonly fault: FaultLine }>(`faults add ${action}`);
@@ -118,7 +118,7 @@ test("the answer, the request log and the explanation name the fault", async () 
   expect(statuses).toEqual([500, 201, 0, 201, 201, 201, 201, 0, 429, 503]);
 });
 
-test("a request that a fault withheld is logged without the sandbox's tokens", async () => {
+test("a request that a fault lost or answered is logged without the sandbox's tokens", async () => {
   const harness = createHarness();
   const token = "a-token-that-somebody-has-set-0123456789";
   const sandbox = await harness.start(EPHEMERAL, { env: { CHECKOUT_SANDBOX_CONTROL_TOKEN: token } });

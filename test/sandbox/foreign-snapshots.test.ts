@@ -185,7 +185,7 @@ test("a snapshot proves which sandbox took it, unless it was changed, has no pro
   expect(received.length).toBeGreaterThan(0);
 });
 
-test("an invalid dialect in another sandbox's snapshot is refused, and a valid one is restored", async () => {
+test("an invalid dialect in another sandbox's snapshot is refused, and a valid dialect is restored", async () => {
   const { harness, theirs, ours, file, run } = await twoFolders();
   const own = readFileSync(file);
   await harness.start(["--port", "0"], { cwd: ours });
@@ -205,7 +205,7 @@ test("an invalid dialect in another sandbox's snapshot is refused, and a valid o
   }
 });
 
-test("another sandbox's snapshot with an in-order delivery behind another is refused, because the delivery would wait forever", async () => {
+test("another sandbox's snapshot is refused if one of its in-order deliveries would wait forever for an earlier delivery", async () => {
   const { harness, theirs, ours, file, run } = await twoFolders();
   await harness.start(["--port", "0"], { cwd: ours });
   const path = join(theirs, "changed.snapshot");

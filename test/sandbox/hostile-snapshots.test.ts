@@ -63,7 +63,7 @@ test("a hostile snapshot is refused with the reason, and nothing is restored", a
   }
 });
 
-test("evidence is restored only from the sandbox's own snapshot", async () => {
+test("checklist evidence is restored only from the sandbox's own snapshot", async () => {
   const bytes = await richBytes();
   const target = await startSandbox({ port: null });
   onTestFinished(() => target.close());
@@ -184,7 +184,7 @@ test("an endpoint with a forbidden or invalid URL or an invalid certificate is r
   }
 });
 
-test("a clock cannot move beyond the years that a snapshot allows", async () => {
+test("a store's clock cannot move beyond the year 9999, the last year that a snapshot allows", async () => {
   const sandbox = await startSandbox({ port: null });
   onTestFinished(() => sandbox.close());
   const { clock } = sandbox.store;

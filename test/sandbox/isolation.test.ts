@@ -299,7 +299,7 @@ test("a request to one store finds, shows and changes nothing in another store",
   expect(asked).toBeGreaterThan(CONTROL_REQUESTS / 40);
 });
 
-test("evidence of one store does not count for another store", async () => {
+test("checklist evidence of one store does not count for another store", async () => {
   const { pair, sites, tokens, send } = await openTwoStores();
   const [one, other] = sites;
   const checklists = async (): Promise<readonly string[]> => {
@@ -424,7 +424,7 @@ function checkoutsIn(events: string): readonly string[] {
   return data.events.map(({ checkout_id: id }) => id);
 }
 
-test("a key with any set of scopes reaches exactly the v1 routes of these scopes, only in its own store, and cannot create in an inactive store", async () => {
+test("a key reaches exactly the v1 routes of its scopes, only in its own store, and cannot create in an inactive store", async () => {
   const { pair, sites, tokens, send } = await openTwoStores();
   const subsets = Array.from({ length: 2 ** SCOPES.length }, (_, bits) =>
     SCOPES.filter((_scope, at) => (bits & (2 ** at)) !== 0),

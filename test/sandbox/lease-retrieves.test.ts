@@ -6,7 +6,7 @@ const SHOP = { rawHeaders: ["User-Agent", "a-shop/1"] };
 const OURS = { rawHeaders: ["User-Agent", "checkout-cli"] };
 const PAID = { id: "a-checkout", storeId: "a-store", status: "succeeded" } as const;
 
-test("a retrieve counts as evidence only during a lease, if its answer told the store's merchant that the checkout is paid", async () => {
+test("a retrieve counts as evidence only if it happens during a lease and tells the store's merchant that the checkout is paid", async () => {
   const report = (error: unknown): void => expect.fail(String(error));
   const leases = createLeases({ after: () => () => undefined }, { report, onChange: () => undefined });
   leases.noteRetrieve(SHOP, PAID);

@@ -266,7 +266,7 @@ function isDelivery({ url }: OutboundRequest): boolean {
 }
 
 for (const kind of KINDS)
-  test(`${kind}: killing the drill's command at any request leaves nothing behind`, async () => {
+  test(`killing the command of the ${kind} drill at any request leaves nothing behind`, async () => {
     const site = await openSite();
     await site.create("before-all-drills");
     const points = await requestsOf(site, kind);
@@ -402,7 +402,7 @@ test("a drill ends at its timeout, even if its command still runs", async () => 
   await expectNothingLeft(site, "timeout");
 });
 
-test("a stopping sandbox ends its drills, and their held deliveries go out after the next start", async () => {
+test("a stopping sandbox ends its drills, and the deliveries that they held are sent after the next start", async () => {
   const site = await openSite(ON_DISK);
   const drill = await holdWebhooks(site);
   await site.stop();
@@ -432,7 +432,7 @@ async function refuseAt({ harness }: Site, kind: Kind, { request, nth }: Point) 
 }
 
 for (const kind of ["idempotency"] as const)
-  test(`${kind}: a refused call ends the drill with the reason, and leaves nothing behind`, async () => {
+  test(`a refused call ends the ${kind} drill with the reason, and leaves nothing behind`, async () => {
     const site = await openSite(ON_DISK);
     await site.create("before-all-drills");
     const points = chosenOf(await requestsOf(site, kind));

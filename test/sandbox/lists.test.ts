@@ -542,7 +542,7 @@ test("orders and sessions are listed, filtered and continued, newest first, with
   });
 });
 
-test("an ambiguous short id is refused with both ids, an unknown short id is not found, and another service is never asked", async () => {
+test("an ambiguous short id is refused with both ids, an unknown short id is not found, and at another service short ids and lists are refused", async () => {
   const { harness, storeId, add } = await openLists();
   const twin = (head: string): string => `${head}99a3c4-5d00-7000-8000-0000cafe0001`;
   add([

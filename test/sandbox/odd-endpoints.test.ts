@@ -40,7 +40,7 @@ async function attempt(url: string, code: string | undefined, deliveryTls?: TlsT
   };
 }
 
-test(`each of ${ODD_ENDPOINTS.length} odd endpoints is reported with the right cause`, async () => {
+test(`each of ${ODD_ENDPOINTS.length} misbehaving endpoints is reported with the right cause`, async () => {
   expect(ODD_ENDPOINTS.length).toBeGreaterThan(100);
   for (const row of ODD_ENDPOINTS) {
     const [name, open, code] = row;
@@ -115,7 +115,7 @@ const INVENTED: readonly (readonly [string | undefined, string])[] = [
   [undefined, "Network access is disabled in tests"],
 ];
 
-test("a TLS or system error gets the fault of its code, and an error of a mock keeps its message and is reported as intercepted", () => {
+test("a TLS or system error is classified by its code, and an HTTP mock's error keeps its message and is classified as intercepted", () => {
   const opened = { isTls: true, isOpen: true, isConnected: false, receivedBytes: 0 };
   const before = { ...opened, isTls: false, isOpen: false };
   const faultOf = (error: Error, progress = before) => describeFailure(error, progress).facts?.fault;

@@ -363,7 +363,7 @@ test("a request needs the server's Host and a path; CONNECT and any Expect but 1
   expect(browser).toMatch(/^origin_not_allowed: origin_not_allowed .*https:/);
 });
 
-test("a form must come from the sandbox's own page according to Sec-Fetch-Site, or else to Origin; a refusal shows the header", () => {
+test("a form must come from the sandbox's own page according to Sec-Fetch-Site or else Origin, and a refusal shows these headers", () => {
   const origin = "https://pay.example";
   const rows: readonly (readonly [lines: readonly string[], got: string])[] = [
     [[SITE, "same-origin"], ""],

@@ -94,7 +94,7 @@ test("another price with the same id is a conflict that lists the differences", 
   expect(after).toContainEqual({ ...ADDED, retired: true });
 });
 
-test("the refusal of an unusable price says why and what to do, and a create is replayed even if its price was retired", async () => {
+test("the refusal of an unusable price names the cause and the remedy, and a create is replayed even if its price was retired", async () => {
   const { sandbox, type } = await openCatalog();
   expect((await type(`prices add unseen ${TEA} --unapproved`)).code).toBe(0);
   const create = async (priceId: string, key: string) => {
@@ -149,7 +149,7 @@ test("approve-price and revoke-price change whether orders can use a price, each
   expect(await acts()).toEqual(["approve_price | tea | checked", "revoke_price | tea | "]);
 });
 
-test("a price with a method or currency that the store lacks is added with a warning", async () => {
+test("a price with a payment method or currency that the store lacks is added with a warning", async () => {
   const { type, text } = await openCatalog();
   await type("admin disable-capability wechat_pay");
   const add = "prices add pound --amount-minor 5 --currency GBP --payment-method wechat_pay";

@@ -153,7 +153,7 @@ const EVERYTHING = SPOILINGS.flatMap((one) => [
 ]);
 
 test.for(part(EVERYTHING, 13))(
-  "request log with $what, $when: no reader of the log fails, and the log continues",
+  "no reader of a damaged request log fails, and new requests are logged: $what, $when",
   async (row) => {
     const harness = createHarness();
     const path = join(harness.cwd, ".checkout/requests.db");
@@ -225,7 +225,7 @@ function orders(stdout: string): readonly unknown[] {
   return requests.map(({ order_id: orderId }) => orderId);
 }
 
-test("a stored line with a missing or wrong field is skipped", () => {
+test("a line of the request log with a missing or wrong field is skipped", () => {
   for (const fault of [null, { id: "0199a3c4-5d00-7000-8000-000000000001", action: "status" }])
     expect(parseRequestLine(JSON.stringify({ ...REQUEST, fault }))).toBeDefined();
   const { fault: _none, ...older } = REQUEST;
@@ -233,7 +233,7 @@ test("a stored line with a missing or wrong field is skipped", () => {
   expect(BAD_LINES.filter((line) => parseRequestLine(line) !== undefined)).toEqual([]);
 });
 
-test("a reset deletes a log that was set aside", async () => {
+test("a reset deletes a damaged request log that was set aside", async () => {
   const harness = createHarness();
   const path = join(harness.cwd, ".checkout/requests.db");
   let sandbox = await harness.start();

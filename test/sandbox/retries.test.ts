@@ -32,7 +32,7 @@ async function repairedSite(orders = 1, args: readonly string[] = EPHEMERAL) {
   return { ...site, shop, endpointId, orders: ids, retry };
 }
 
-test("a retry immediately sends waiting deliveries, those of each checkout in order, and every event once", async () => {
+test("a retry immediately sends all waiting deliveries, every event once, and the events of each checkout in order", async () => {
   const site = await repairedSite(4);
   expect(await site.retry()).toEqual({ retried: 12, more: false });
   await site.advance(1);
@@ -113,7 +113,7 @@ test("an accepted replay settles the waiting delivery, and the later events of t
   expect(site.shop.got).toHaveLength(3);
 });
 
-test("a refused replay settles nothing, and an accepted replay settles no later replay", async () => {
+test("a refused replay settles no delivery, and an accepted replay settles no later replay", async () => {
   const site = await repairedSite();
   const [created] = await site.events();
   const replay = () => site.control(`/events/${created?.event_id ?? ""}/replay`, {});

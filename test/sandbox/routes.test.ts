@@ -118,7 +118,7 @@ function bearer(token: string | undefined): Readonly<Record<string, string>> {
   return token === undefined ? {} : { Authorization: `Bearer ${token}` };
 }
 
-test("every route is in one area, under its prefix, with a known role", async () => {
+test("every route is in one area, under the area's prefix, and has a known role", async () => {
   const { ways } = await openSite();
   expect(ways.length).toBeGreaterThan(40);
   const roles = new Set([
@@ -219,7 +219,7 @@ test("a public GET writes nothing, wherever it comes from", async () => {
   expect(rows()).toBe(before);
 });
 
-test("a foreign Host opens no route", async () => {
+test("a request with a foreign Host is refused on every route", async () => {
   const { ways, tokens, ask, rows } = await openSite();
   const before = rows();
   for (const way of ways) {

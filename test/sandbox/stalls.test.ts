@@ -89,7 +89,7 @@ test("a snapshot has the state at the time of its request, and other requests ar
   expect([before, before + 1]).toContain(held);
 });
 
-test("a clock moves in steps, other requests are answered in between, and each step is a valid state", async () => {
+test("a clock moves in steps, other requests are answered in between, and each step leaves a valid state", async () => {
   const { control, other, storeId, database, create } = await open();
   await control(`stores/${storeId}/clock`, { action: "freeze" });
   const clockAt = database.prepare("SELECT clock_frozen_at FROM stores WHERE id = ?").pluck();
@@ -209,7 +209,7 @@ test("closing the state during a snapshot abandons the snapshot, and leaves no w
   expect(existsSync(`${path}-wal`)).toBe(false);
 });
 
-test("a long answer has the same bytes, whether it is encoded in steps or in one go", () => {
+test("a long answer has the same bytes, whether it is encoded in steps or at once", () => {
   const id = "01000000-0000-7000-8000-000000000001";
   const move = { checkoutId: id, orderId: "o", from: "created", to: "expired", eventId: id } as const;
   const fired = Array.from({ length: 1200 }, (_, index) => ({ ...move, at: index }));

@@ -39,7 +39,7 @@ function gated(): { readonly work: () => Promise<void>; readonly end: () => void
   return { work: () => promise, end: resolve };
 }
 
-test("an erasure waits only for the open requests of its stores", async () => {
+test("the reset or deletion of a store waits only for the open requests to that store", async () => {
   const { gate, happened, settle, visit, enter, erase } = openGate();
   const [one, other, nobody] = [visit("a"), visit("b"), visit(undefined)];
   for (const [name, each] of Object.entries({ one, other, nobody })) await enter(name, each);
@@ -70,7 +70,7 @@ test("an erasure waits only for the open requests of its stores", async () => {
   expect(gate.isClosed("a")).toBe(false);
 });
 
-test("an erasure that waits too long is refused and lets requests in again, and a request waits for the end of an erasure", async () => {
+test("a reset that waits too long for open requests is refused, and a request to a store waits for the end of its reset", async () => {
   const { gate, happened, settle, let10sPass, visit, enter, erase } = openGate();
   const open = visit("a");
   await enter("open", open);
@@ -98,7 +98,7 @@ test("an erasure that waits too long is refused and lets requests in again, and 
   expect(happened.toSorted()).toEqual(["reset done", "waits in"]);
 });
 
-test("erasures of one store run one after the other, and a failed erasure opens the store again", async () => {
+test("resets of one store run one after the other, and a failed reset lets requests in again", async () => {
   const { gate, happened, settle, erase } = openGate();
   const first = gated();
   const failing = gate.runAlone(["a", "b"], async () => {

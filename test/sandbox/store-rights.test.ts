@@ -162,7 +162,7 @@ function roleTries({ id, bearers }: Site): readonly Try[] {
   }));
 }
 
-test("no credential, id, cursor, filter or search term of one store reaches another, and no caller acts above its role", async () => {
+test("no credential, id, cursor, filter or search term of one store reaches another store, and no caller acts above its role", async () => {
   const { pair, send, sites } = await openPair();
   const [one, two] = sites;
   const tries: (readonly [other: Site, made: Try])[] = [];

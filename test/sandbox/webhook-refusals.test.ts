@@ -3,7 +3,7 @@ import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 import { refusalMessage, refusalText } from "../support/refusal-texts.ts";
 
-test("only a listener's endpoint accepts the action leave", async () => {
+test("the control API accepts the action leave only for a listener's endpoint", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const { id } = await site.addEndpoint(site.receiver(3000).url);
   const left = await site.control(`/endpoints/${id}/state`, { action: "leave" });
@@ -19,7 +19,7 @@ test("only a listener's endpoint accepts the action leave", async () => {
   expect(await site.endpoint(listener.data.id)).toMatchObject({ state: "paused", paused_by: "listener" });
 });
 
-test("a refused retry suggests checkout listen if the listener has stopped, and waits until the endpoint is enabled if it was paused", async () => {
+test("a refused retry suggests checkout listen if the listener has stopped, and no command if the endpoint was paused", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const { data } = await site.control<{ readonly id: string }>("/listener", { url: site.receiver(3001).url });
   const retry = async () => (await site.control("/deliveries/retry", { endpoint_id: data.id })).error;
@@ -36,7 +36,7 @@ test("a refused retry suggests checkout listen if the listener has stopped, and 
   }
 });
 
-test("the parameter before is refused together with since or wait_ms", async () => {
+test("the query parameter before is refused together with since or wait_ms", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   await site.addEndpoint(site.receiver(3000).url);
   await site.order();

@@ -381,7 +381,7 @@ test("events during the time that an endpoint is disabled are never delivered to
   expect(shop.got.map(({ event }) => event.data.id)).toEqual(told);
 });
 
-test("one success restarts the count of failing hours", async () => {
+test("one successful delivery restarts an endpoint's count of failing hours", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
@@ -734,7 +734,7 @@ test("a listener that asks for the events after an unknown event is refused and 
   expect(await site.endpoint(first.data.id)).toMatchObject({ url: listener.url, event_types: ["*"] });
 });
 
-test("the newest secret is listed first, even after the clock went back", async () => {
+test("the newest secret of an endpoint is listed first, even after the clock went back", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const { id } = await site.addEndpoint(site.receiver(3000).url);
   await site.advance(240 * HOUR);

@@ -528,13 +528,17 @@ export const FINDINGS: {
       cause: "secret_in_output",
       least: [RETRIED],
     },
-    "a new key for each attempt": { invariant: "one_key", cause: "new_key", least: [HIDDEN_ANSWERS] },
-    "a new order_id for each attempt": {
+    "sends a new key with each attempt": { invariant: "one_key", cause: "new_key", least: [HIDDEN_ANSWERS] },
+    "sends a new order_id with each attempt": {
       invariant: "one_order",
       cause: "new_order_id",
       least: [HIDDEN_ANSWERS],
     },
-    "another body with each attempt": { invariant: "one_key", cause: "other_body", least: [HIDDEN_ANSWERS] },
+    "sends another body with each attempt": {
+      invariant: "one_key",
+      cause: "other_body",
+      least: [HIDDEN_ANSWERS],
+    },
     "treats any 201 as an order": {
       invariant: "client_ends",
       cause: "claims_success",
@@ -545,7 +549,7 @@ export const FINDINGS: {
       cause: "claims_success",
       least: [RETRIED],
     },
-    "a new key from the third attempt on, counted over all runs": {
+    "sends a new key from the third attempt on, counted over all runs": {
       invariant: "one_key",
       cause: "new_key",
       least: [HIDDEN_ANSWERS, RETRIED],

@@ -152,11 +152,11 @@ export const BROKEN_SHOPS: Readonly<Record<string, ExploreShop>> = {
         throw new Error(`no order with ${JSON.stringify(env)}`);
       }),
   },
-  "a new key for each attempt": { buy: ({ post, random }) => retrying(() => post(random())) },
-  "a new order_id for each attempt": {
+  "sends a new key with each attempt": { buy: ({ post, random }) => retrying(() => post(random())) },
+  "sends a new order_id with each attempt": {
     buy: ({ post, random }) => retrying(() => post(random(), { order_id: `order-${random()}` })),
   },
-  "another body with each attempt": {
+  "sends another body with each attempt": {
     buy: ({ post, random }) => retrying(() => post(KEY, { description: `attempt ${random()}` })),
   },
   "treats any 201 as an order": {
@@ -169,7 +169,7 @@ export const BROKEN_SHOPS: Readonly<Record<string, ExploreShop>> = {
   "hides the failure of its purchase": {
     buy: ({ post }) => retrying(() => post(KEY), 1).catch(() => ({}) as Checkout),
   },
-  "a new key from the third attempt on, counted over all runs": {
+  "sends a new key from the third attempt on, counted over all runs": {
     buy: ({ books, post, random }) =>
       retrying(() => {
         books.status += ".";
