@@ -242,7 +242,7 @@ test("a folder imports only the folders and packages that its layer allows", () 
   expect(forbidden).toEqual([]);
 });
 
-test("only src/world and exempt files reach outside the program, and no file has an any type, an enum, a default export or an empty catch", () => {
+test("only src/world and exempt files access the system, and no file has an any type, an enum, a default export or an empty catch", () => {
   const found = sources.flatMap((file) => {
     const exempt = folderOf(file.name) === "world" ? OUTSIDE : EXEMPT[file.name];
     return offences(file)

@@ -14,7 +14,7 @@ function notingStorage(changes: number) {
   return { asked, storage: storage as unknown as ObjectStorage };
 }
 
-test("named parameters become positional, with a value for each occurrence, and missing parameters become null", () => {
+test("named SQL parameters become positional, with a value for each occurrence, and missing parameters become null", () => {
   const { asked, storage } = notingStorage(0);
   const insert = createConnection(storage).prepare<object>("INSERT INTO t VALUES (@b, @a, @b)");
   insert.run({ a: 1, b: "two", c: 3 });

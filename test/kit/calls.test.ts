@@ -18,7 +18,7 @@ async function newStore(options: SandboxOptions = {}): Promise<Store> {
   return sandbox.createStore();
 }
 
-test("an unknown event type is refused immediately, with the list of types", async () => {
+test("a wait for an unknown event type is refused immediately, with the list of types", async () => {
   const store = await newStore();
   const receiver = await store.receiver();
   const wrong = "order.suceeded";
@@ -120,7 +120,7 @@ test("a paused endpoint gets its deliveries when it is enabled", async () => {
   expect(received.map(({ type }) => type)).toEqual(["order.created", "order.pending", "order.succeeded"]);
 });
 
-test("a request is found by its path, with or without /v1", async () => {
+test("requests.waitFor finds a request by its path, with or without /v1", async () => {
   const store = await newStore();
   await store.orders.create(ORDER);
   const found = await store.requests.waitFor("POST /v1/orders");

@@ -105,7 +105,7 @@ test("explore runs a single schedule, shrinks it to the pair of faults that brea
   expect(again.broken.map((one) => [one.faults, one.cause])).toEqual([[broken.faults, "books_again"]]);
 });
 
-test("the same seed repeats the schedules, the ids and the result, and another seed gives other ids", async () => {
+test("explore with the same seed repeats the schedules, the ids and the result, and another seed gives other ids", async () => {
   const runs = await Promise.all(
     ["s", "s", "t"].map(async (seed) => {
       const sandbox = await startSandbox({ seed });

@@ -94,7 +94,7 @@ const arrived = (time: string, span: string): string => {
 };
 const dueFirst = (type: string): string => english(EXPLAIN_SENTENCES.dueAttempt(1, type, "hooks"));
 
-test("the story shows which fault holds a delivery back, which deliveries wait for it, and when they arrived", async () => {
+test("an order's story shows which fault holds a delivery back, which deliveries wait behind it, and when they arrived", async () => {
   const store = await newStore();
   const receiver = await store.receiver();
   await store.faults.add({ action: "delay", match: { eventType: "order.created" } });
@@ -133,7 +133,7 @@ test("the story shows which fault holds a delivery back, which deliveries wait f
   );
 });
 
-test("the story shows the arrival of a delivery that a fault held back for less than a second", async () => {
+test("an order's story shows the arrival of a delivery that a fault held back for less than a second", async () => {
   const store = await newStore();
   await store.receiver();
   await store.faults.add({ action: "delay", latencyMs: 300 });
@@ -144,7 +144,7 @@ test("the story shows the arrival of a delivery that a fault held back for less 
   ]);
 });
 
-test("the story keeps the fault of an attempt after the retry, and shows the fault of a dropped delivery", async () => {
+test("an order's story keeps the fault of an attempt after the retry, and shows the fault of a dropped delivery", async () => {
   const store = await newStore();
   await store.receiver();
   await store.faults.add({ action: "changed_body", match: { eventType: "order.created" } });

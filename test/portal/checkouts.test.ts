@@ -193,7 +193,7 @@ test("a payment that was in progress when its checkout expired can succeed late,
   expect(buttonsOf(await show(id)).can).toEqual([]);
 });
 
-test("an expanded line shows bytes, headers, curl, signature, answer, likely cause and differences, and can replay its event", async () => {
+test("an expanded line of a story shows bytes, headers, curl, signature, answer, likely cause and differences, and can replay its event", async () => {
   const { harness, portal, answer, create, show, sandbox } = await openShop();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
   Object.assign(answer, { status: 400, body: '{"why":"bad signature"}' });
@@ -320,7 +320,7 @@ test("the list of checkouts keeps its filters in the URL, and has pages of 50 ro
   );
 });
 
-test("the form on the list of checkouts creates a test order of either kind, by price or by amount, and opens its page", async () => {
+test("the form on the list of checkouts creates a test order or session, by price or by amount, and opens its page", async () => {
   const { harness, portal } = await openShop();
   for (const path of ["/checkouts", "/webhooks", "/webhooks/events"])
     expect((await portal.get(`${portal.home}${path}`)).html).toMatch(

@@ -49,7 +49,7 @@ function lastOn({ html }: Page): string {
   return textOf(/<span class="last"\s*>.*?<\/span\s*><\/span\s*>/s.exec(html)?.[0] ?? "");
 }
 
-test("the notice reports the result of a simulated payment once, and the head of the page shows the last change", async () => {
+test("a notice reports the result of a simulated payment once, and the head of the page shows the last change", async () => {
   const { harness, portal, checkout } = await openShop();
   expect(lastOn(await portal.get(checkout))).toBe(
     `· ${english(EXPLAIN_SENTENCES.justNow)}, ${english(EXPLAIN_SENTENCES.lastBy.merchant)}`,
@@ -144,7 +144,7 @@ test("the error of an unreachable receiver is shown with its cause, also on the 
   expect(overview.text).toMatch(inOrder(deliveryCause("refused"), "connect ECONNREFUSED localhost:3000"));
 });
 
-test("the notice counts several receivers by their answers, and waits at most two seconds for a slow receiver", async () => {
+test("a notice counts several receivers by their answers, and waits at most two seconds for a slow receiver", async () => {
   const { harness, portal, answer, checkout } = await openShop();
   harness.occupy(3001, { answer: () => new Promise(() => undefined), refuse: () => answer });
   await portal.act(`${portal.home}/webhooks/endpoints`, { url: "http://localhost:3000/hooks" });

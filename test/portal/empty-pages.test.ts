@@ -75,7 +75,7 @@ test("every empty list of a new store has a button that fills the list, in its s
   expect(lists.filter(({ helps }) => !helps)).toEqual([]);
 });
 
-test("a store without prices and an event without deliveries have a form or button that adds the first one", async () => {
+test("a store without prices and an event without deliveries each have a form or link that adds the first price or delivery", async () => {
   const { harness, merchant, asAdministrator, asMerchant } = await openPortal();
   const config = JSON.stringify({ stores: [{ id: EMPTY_STORE, name: "Empty Shop", prices: [] }] });
   writeFileSync(join(harness.cwd, "checkout.config.json"), config);

@@ -122,7 +122,7 @@ test("a poll after a pause gets a 304 or the page, depending on the changes sinc
   expect([await page.ask(page.tag()), await page.ask(before)]).toEqual([304, 200]);
 });
 
-test("an ETag from an earlier run, or an invalid one, reloads the page or the list", async () => {
+test("an ETag that is invalid or from an earlier run makes the browser reload the page or list", async () => {
   const { open, create } = await openPortal();
   await create("a");
   const [page, list] = [await open("/overview"), await open("/checkouts?seen=1")];

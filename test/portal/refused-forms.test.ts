@@ -131,7 +131,7 @@ test("a late action is refused, and shows the current page with the reason at th
   ]);
 });
 
-test("the administrator's forms also show refusals in place", async () => {
+test("a refused form of the administrator is also shown again with the reason", async () => {
   const { harness, sandbox } = await openHarness();
   const { cookie, formToken: token } = await signIn(harness, sandbox, "administrator");
   const path = `/portal/admin/${sandbox.ready.store_id}/acts`;
@@ -158,7 +158,7 @@ test("text that was typed into a refused form is escaped", async () => {
   expect(html).toContain("&lt;script&gt;");
 });
 
-test("a form with an unknown action is refused with a separate page", async () => {
+test("a form with an unknown action is refused with an error page", async () => {
   const portal = await openPortal();
   const { status, text } = await portal.post(`${portal.home}/clock`, { action: "jump" });
   expect([status, text.includes(english(FRAME_TEXTS.hints[400]))]).toEqual([400, true]);

@@ -157,7 +157,7 @@ test("a search of the request log uses an index, and returns exactly the request
     }
 });
 
-test("the page of a conflict shows the failed check, the rule and every differing field", async () => {
+test("the page of a request that was a conflict shows the failed check, the rule and every differing field", async () => {
   const { portal, requests, create, harness } = await openSite([]);
   const made = await create(ORDER);
   const reused = await create({ ...ORDER, amount_minor: 2999 });

@@ -59,7 +59,7 @@ test("a sign-in link works for one browser, once, within ten minutes", async () 
   expect((await enter(late)).status).toBe(401);
 });
 
-test("the code or the whole link can be pasted into the form on every page that requires a sign-in", async () => {
+test("the sign-in code or the whole link can be pasted into the form on every page that requires a sign-in", async () => {
   const { harness, sandbox, enter, home } = await openPortal();
   expect((await enter(`  ${await newLink(harness)}\n`)).status).toBe(303);
   const closed = await load(sandbox, `${home}/checkouts?status=failed`);
@@ -73,7 +73,7 @@ test("the code or the whole link can be pasted into the form on every page that 
   expect(String(chinese.body)).toContain(`<h1>${FRAME_TEXTS.signIn[1]}</h1>`);
 });
 
-test("a sign-in never leads out of the portal", async () => {
+test("a sign-in redirects only to pages of the portal", async () => {
   const { harness, enter } = await openPortal();
   for (const to of [
     "https://evil.example/portal",
@@ -169,7 +169,7 @@ test("signing out ends one session; checkout portal sign-out ends all sessions a
   expect([await see(other), (await enter(codeOf(link))).status]).toEqual([401, 401]);
 });
 
-test("a signed-in browser keeps its session when it opens a link, so that other tabs continue", async () => {
+test("a signed-in browser keeps its session when it opens another sign-in link, so that other tabs continue", async () => {
   const { harness, sandbox, enter, home } = await openPortal();
   const { cookie, formToken } = await signIn(harness, sandbox, "merchant");
   const prefer = (language: string) =>
@@ -340,7 +340,7 @@ test("checkout open prints the link and the reason if the sign-in file cannot be
   expect(harness.opened).toEqual([]);
 });
 
-test("codes, cookies and form tokens are in no log or state file, and codes and cookies are in no page", async () => {
+test("sign-in codes, cookies and form tokens are in no log or state file, and codes and cookies are in no page", async () => {
   const { harness, sandbox, enter, home } = await openPortal();
   const code = codeOf(await newLink(harness));
   const cookie = cookieIn(await enter(code));

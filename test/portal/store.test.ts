@@ -117,7 +117,7 @@ test("a new key and the signing secret are shown once after a click, and are gon
   expect((await get("/connect")).html).not.toContain(sandbox.ready.signing_secret);
 });
 
-test("the snippets have a tab for each language, and the tabs work without JavaScript", async () => {
+test("the Connect page has a tab of snippets for each language, and the tabs work without JavaScript", async () => {
   const { get } = await openPortal();
   const first = await get("/connect");
   for (const [id, words] of [
@@ -133,7 +133,7 @@ test("the snippets have a tab for each language, and the tabs work without JavaS
   expect((await get("/connect?in=cobol")).text).toContain("npx checkout orders create");
 });
 
-test("each of the first steps is ticked when it is done", async () => {
+test("the Connect page ticks each of the first steps when it is done", async () => {
   const { harness, act, create, get, run } = await openPortal();
   const done = async (): Promise<number> =>
     ((await get("/connect")).html.match(/<li class="done">/g) ?? []).length;
@@ -160,7 +160,7 @@ test("each of the first steps is ticked when it is done", async () => {
   expect(all.text).not.toContain("checkout trigger order.succeeded");
 });
 
-test("a price is added in minor units and retired, and its row lists missing capabilities", async () => {
+test("the Catalog page adds and retires prices in minor units, and lists the missing capabilities of each price", async () => {
   const { act, get, read, refused } = await openPortal();
   const price = { price_id: "oolong", amount_minor: "700", currency: "gbp", payment_method: "alipay_plus" };
   const added = await act("/catalog", { ...price, description: "First flush", approved: "yes" });
@@ -182,7 +182,7 @@ test("a price is added in minor units and retired, and its row lists missing cap
   expect(prices.some(({ id }) => id === "sencha")).toBe(false);
 });
 
-test("a key is created with its scopes and revoked, and the page warns before the last active key is revoked", async () => {
+test("the Keys page creates a key with scopes and revokes it, and warns before the last active key is revoked", async () => {
   const { portal, home, act, get, read } = await openPortal();
   const { location = "" } = await portal.post(`${home}/keys`, { "checkout_sessions:read": "yes" });
   expect((await portal.get(location)).html).toMatch(/svc_test_\w{33}/);
@@ -261,7 +261,7 @@ test("the Clock page lists due work, and reports the results of a clock move onc
   expect((await read<{ frozen: boolean }>("sandbox", "clock", "show")).frozen).toBe(false);
 });
 
-test("the list of due work is limited, and says that more work is due", async () => {
+test("the list of due work on the Clock page is limited, and says that more work is due", async () => {
   const { harness, sandbox, get } = await openPortal();
   for (let number = 1; number <= 101; number += 1) {
     const body = JSON.stringify({ order_id: `order-${number}`, price_id: "price_coffee" });
@@ -348,7 +348,7 @@ test("the fault form lists the actions in groups, and then has only the fields o
   expect((await get("/faults?action=nothing")).text).toContain(english(FAULTS_TEXTS.chooseAction));
 });
 
-test("a fault is added with every field, listed with its counts, and removed", async () => {
+test("the Faults page adds a fault with every field, lists it with its counts, and removes it", async () => {
   const { act, create, get, read, refused } = await openPortal();
   const none = { times: "", until: "", latency: "", order_id: "" };
   const added = await act("/faults", {

@@ -35,7 +35,7 @@ async function openSite(args = EPHEMERAL) {
   return { ...site, portal, webhooks, settled };
 }
 
-test("an endpoint is added with its event types; its secret is shown once, and again only on request", async () => {
+test("the portal adds an endpoint with its event types, and shows its secret once, and again only on request", async () => {
   const { portal, webhooks, harness, settled, receiver } = await openSite();
   const empty = await portal.get(webhooks);
   expect(empty.text).toContain("checkout endpoints add http://localhost:3000/hooks");
@@ -65,7 +65,7 @@ test("an endpoint is added with its event types; its secret is shown once, and a
   expect(headers["Checkout-Signature"]).toBe(hmac.digest("hex"));
 });
 
-test("an endpoint's secret is rotated, and the endpoint is paused, disabled, enabled and removed; its page shows the reason", async () => {
+test("the portal rotates an endpoint's secret, pauses, disables, enables and removes the endpoint, and shows the reason of its state", async () => {
   const { portal, webhooks, addEndpoint, receiver, endpoint, control, harness } = await openSite();
   const { id } = await addEndpoint(receiver(3000).url);
   const at = `${webhooks}/endpoints/${id}`;
@@ -201,7 +201,7 @@ test("an endpoint's answers are still shown when many of its deliveries are wait
   expect(page.text).toContain("5xx × 1");
 });
 
-test("a signature is recomputed with the secret that was valid at the attempt, and never guessed", async () => {
+test("a delivery's page recomputes the signature with the secret of the attempt, and shows no signature if that secret is unknown", async () => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, harness, control } = await openSite();
   const hooks = receiver(3000);
   const { id: endpointId } = await addEndpoint(hooks.url);

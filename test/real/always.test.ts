@@ -363,7 +363,7 @@ const OTHER_RULES: readonly string[] = [
   "A user's command line runs only",
 ];
 
-test("every rule of ARCHITECTURE.md about what always holds is tested here, or listed as tested in other files", () => {
+test("every invariant of ARCHITECTURE.md is tested here, or listed as tested in other files", () => {
   const text = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
   const section = /## What always holds\n([\s\S]*?)\n## /.exec(text)?.[1] ?? "";
   const rules = section.split(/^\* /m).slice(1);
@@ -377,12 +377,12 @@ test("every rule of ARCHITECTURE.md about what always holds is tested here, or l
 });
 
 describe.each(EDITIONS)("with $name", (edition) => {
-  test("the running service follows the rules of ARCHITECTURE.md", async () => {
+  test("a running service keeps the invariants of ARCHITECTURE.md", async () => {
     const served = await serve(edition);
     for (const { rule, check } of RUNNING_SERVICE_RULES)
       await expect(check(served), rule).resolves.toBeUndefined();
   });
-  test.for(RULES)("rule of ARCHITECTURE.md: $rule", async ({ check }, { annotate }) => {
+  test.for(RULES)("invariant of ARCHITECTURE.md: $rule", async ({ check }, { annotate }) => {
     expect(await check(edition, annotate)).toBeUndefined();
   });
 });

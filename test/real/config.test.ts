@@ -586,7 +586,7 @@ test("approvals and revocations of prices by a configuration file are in the aud
   database.close();
 });
 
-test("a price over the limit of 200 prices in a configuration file is refused, whether a file or a command adds the price", async () => {
+test("the 201st price of a store is refused, whether a configuration file or a command adds the price", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const { store_id: id } = ready;
@@ -660,7 +660,7 @@ test("a value that the sandbox refuses is reported with its line and field in th
   expect(harness.readState("sandbox.db-wal")).toBe(before);
 });
 
-test("after two concurrent applies the sandbox has the complete result of one file", async () => {
+test("after two concurrent config apply commands, the sandbox has the complete result of one file", async () => {
   const harness = createHarness();
   await harness.start();
   const shop = (name: string) => ({
@@ -779,7 +779,7 @@ test("every setting, given as an option or in the configuration file, is compare
   }
 });
 
-test("a start reports every refused delay of a schedule, and creates no state folder", async () => {
+test("a start reports every refused delay of a delivery schedule, and creates no state folder", async () => {
   const harness = createHarness();
   const rows = [
     ["5s,10s", inOrder('"5s"', "0s")],
@@ -801,7 +801,7 @@ test("a start reports every refused delay of a schedule, and creates no state fo
   expect(existsSync(join(harness.cwd, ".checkout"))).toBe(false);
 });
 
-test("paths of return origins are planned, applied and reset to the root", async () => {
+test("config diff and config apply show and set the paths of return origins, and reset a removed path to /", async () => {
   const harness = createHarness();
   const [shop, local] = ["https://shop.example", "http://localhost:3000"];
   const wanted = (origins: readonly unknown[]) =>
@@ -859,7 +859,7 @@ test("CHECKOUT_SANDBOX_CONFIG selects the file for whoami, --target, config and 
   }
 });
 
-test("a folder in place of the configuration file is reported", async () => {
+test("a command reports a folder in place of the configuration file", async () => {
   const harness = createHarness();
   symlinkSync(harness.cwd, join(harness.cwd, "link"));
   for (const [words, path] of [

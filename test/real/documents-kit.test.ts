@@ -110,7 +110,7 @@ function createProject(): string {
   );
 }
 
-test("every snippet about test suites has a file in these tests, and type-checks against the package", async () => {
+test("every documented test-suite snippet belongs to a file in these tests, and type-checks against the package", async () => {
   expect(new Set(Object.values(files)).size).toBe(blocks.length);
   const folder = createProject();
   writeFileSync(join(folder, "playwright.d.ts"), PLAYWRIGHT);
@@ -137,7 +137,7 @@ test("every snippet about test suites has a file in these tests, and type-checks
   expect(compiled).toMatchObject({ stdout: "" });
 });
 
-test("the snippets run as scripts and under node:test", async () => {
+test("the documented test-suite snippets run as scripts and under node:test", async () => {
   const cwd = createProject();
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
   // Node 22 does not support `await using`.
@@ -149,7 +149,7 @@ test("the snippets run as scripts and under node:test", async () => {
   expect([stderr, stdout]).toEqual(["", expect.stringMatching(/pass [1-9]\d*\n.*fail 0\n/s)]);
 });
 
-test("vitest runs the snippets with a store for each test, and prints the store's story if a test fails", async () => {
+test("vitest runs the documented snippets with a store for each test, and prints the store's story if a test fails", async () => {
   const cwd = createProject();
   const start = `import { createStoreTest } from "hosted-checkout/testing/vitest";\nconst test = createStoreTest();`;
   writeFileSync(join(cwd, "fixture.test.mjs"), suiteOf(start, { after: ", 500" }));
@@ -177,7 +177,7 @@ test("vitest runs the snippets with a store for each test, and prints the store'
   expectStories(output);
 });
 
-test("the Playwright snippet shows the order in a browser", async () => {
+test("the documented Playwright snippet shows the order in a browser", async () => {
   const { startSandbox } = (await import(
     pathToFileURL(join(ROOT, "dist/testing.mjs")).href
   )) as typeof import("../../src/testing/testing.ts");

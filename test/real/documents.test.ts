@@ -71,7 +71,7 @@ test.for(TRANSCRIPTS)(
   },
 );
 
-test("the pages have at least two transcripts, with at least eight commands", () => {
+test("the documentation has at least two transcripts, and at least eight commands in all transcripts", () => {
   const steps = TRANSCRIPTS.flatMap((page) => page.steps);
   expect([TRANSCRIPTS.length >= 2, steps.length >= 8]).toEqual([true, true]);
 });
@@ -123,7 +123,7 @@ test("the documented git bisect command passes explore's exit code on, and skips
   }
 });
 
-test("every shell block of the pages is listed with the test that runs it, and every listed block exists", () => {
+test("every shell block of the documentation is listed with the test that runs it, and every listed block exists", () => {
   const unknown = blocksIn("sh").filter(({ code }) => !SHELL_BLOCKS.some(([head]) => code.startsWith(head)));
   expect(unknown).toEqual([]);
   expect(SHELL_BLOCKS.filter(([head]) => shellBlock(head) === "")).toEqual([]);
@@ -203,7 +203,7 @@ test("the jq lines of docs/json.md print the expected output, and jq accepts eve
   expect(stdout).toMatch(/^[0-9a-f-]{36}\nsucceeded\norder\.created\norder\.pending\norder\.succeeded\n$/);
 });
 
-test("the network settings of the documents start a sandbox with the generated secrets", async () => {
+test("the documented network settings start a sandbox with the generated secrets", async () => {
   const lines = shellBlock("npx checkout keys generate").split("\n");
   // `exec` replaces the shell with the sandbox, so that a signal reaches the sandbox.
   const script = [...lines.slice(0, -1), `exec ${lines.at(-1)} --json`].join("\n");

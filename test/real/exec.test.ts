@@ -41,7 +41,7 @@ test("exec exits with its program's exit code, as a shell does, and prints nothi
   expect(readdirSync(harness.cwd)).toEqual([]);
 });
 
-test("exec passes all words after its program to the program unchanged", async () => {
+test("exec passes all arguments after its program to the program unchanged", async () => {
   const harness = createHarness();
   harness.setProgram(() => Promise.resolve(EXITED));
   const rows: readonly (readonly string[])[] = [
@@ -120,7 +120,7 @@ test("exec gives its program a fresh working sandbox, and no access to another s
   expect((await harness.run(["events", "list", "--json"])).stdout).not.toContain("order.created");
 });
 
-test("idempotency keys of orders created at another service within exec are stored where a later run finds them", async () => {
+test("orders create within exec stores the keys of another service's orders where a later run finds them", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const other = {

@@ -100,7 +100,7 @@ test("a failure to remove a temporary path is ignored", () => {
   expect(files.exists(path)).toBe(true);
 });
 
-test("if neither a hard link nor the file can be created, the error is the file's, not the link's", () => {
+test("if neither a hard link nor the file can be created, the reported error is about the file, not about the link", () => {
   refuse("linkSync", "EPERM");
   expect(() => files.createNew(join(tempFolder(), "nowhere", "run.json"), "")).toThrow(/^ENOENT/);
 });

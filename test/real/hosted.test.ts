@@ -58,7 +58,7 @@ await import("../campaign/payment-model.test.ts?hosted");
 await import("../campaign/parallel-creates.test.ts?hosted");
 await import("../campaign/webhook-kill.test.ts?hosted");
 
-test("all scenarios pass against the service in workerd", async () => {
+test("all Arazzo scenarios pass against the hosted service in workerd", async () => {
   const { apiKey } = await createHostedStore(service);
   const access = { CHECKOUT_API_KEY: apiKey, CHECKOUT_CONTROL_TOKEN: service.controlToken };
   const { origin } = service;
@@ -198,7 +198,7 @@ function withMark(mark: Mark, id: string): string {
   return markedUuid(mark, Number.parseInt(plain.slice(0, 12), 16), Buffer.from(plain.slice(20), "hex"));
 }
 
-test("a deleted store leaves no table and no alarm, and its key and ids are unknown", async () => {
+test("a deleted hosted store leaves no table and no alarm, and its key and ids are unknown", async () => {
   const before = { alarms: countAlarms(service, "stores"), databases: filledDatabases(service) };
   let left = STORES;
   const work = async (): Promise<void> => {

@@ -74,7 +74,7 @@ function dump(cwd: string): string {
   return JSON.stringify(rows);
 }
 
-test("an agent reads the sandbox with valid, wrong and hostile arguments, sees no secret, and changes nothing", async () => {
+test("an MCP client reads the sandbox with valid, wrong and hostile arguments, sees no secret, and changes nothing", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandboxHere({ cwd });
   const type = async (...words: string[]): Promise<string> => {
@@ -146,7 +146,7 @@ test("an agent reads the sandbox with valid, wrong and hostile arguments, sees n
   expect(answers.join("\n")).not.toMatch(/\/portal\/|sign-in|whsec_|svc_test_\w/);
 });
 
-test("wrong parameters of a tool are a protocol error, and a cancelled wait ends immediately", async () => {
+test("wrong parameters of an MCP tool are a protocol error, and a cancelled wait ends immediately", async () => {
   const cwd = tempFolder();
   await startSandboxHere({ cwd });
   const { client } = await connect(cwd);
@@ -174,7 +174,7 @@ const INITIALIZE = {
 };
 const WAIT = { type: "order.created", timeout_s: 60 };
 
-test("an agent with --allow-write can create, pay, add faults and retry, and is told of a restart of the sandbox", async () => {
+test("an MCP client with --allow-write can create, pay, add faults and retry, and learns of a restart of the sandbox", async () => {
   const cwd = tempFolder();
   const first = await startSandboxHere({ cwd });
   const { client, call } = await connect(cwd, "--allow-write");
@@ -222,7 +222,7 @@ async function statusWithNote(
   return [text.slice(0, Math.max(start, 0)), text.slice(start)];
 }
 
-test("mcp config prints the configuration of each client, which on Windows starts npx through cmd", async () => {
+test("mcp config prints the configuration for each MCP client, which on Windows starts npx through cmd", async () => {
   const cwd = tempFolder();
   for (const client of ["claude", "cursor", "vscode", "codex"]) {
     const { code, stdout } = await runHere(["mcp", "config", "--client", client, "--allow-write"], { cwd });

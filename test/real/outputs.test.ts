@@ -139,7 +139,7 @@ test("checkout listen continues if its output cannot be written, and reports the
   expect((await ended).code).toBe(1);
 });
 
-test("lines that a full log file refuses are dropped and counted, and a truncated line gets its line end", () => {
+test("log lines that cannot be written to a full disk are dropped and counted, and a truncated line is ended", () => {
   let room = 10;
   let written = "";
   const stream = fileOutput(

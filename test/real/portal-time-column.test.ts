@@ -55,7 +55,7 @@ async function signedInWith(shop: Shop, args: readonly string[]): Promise<{ page
   return openSignedIn({ ...shop, visit });
 }
 
-test("a time stays on one line in three fonts, at every width and size", async () => {
+test("the portal keeps every time on one line, in three fonts and at every width and font size", async () => {
   const shop = await openShop();
   await shop.command("endpoints", "add", "http://127.0.0.1:9/hooks");
   const { id } = await shop.sell();

@@ -205,7 +205,7 @@ test("any answer of a receiver is recorded, redirects are not followed, and Retr
   ]);
 });
 
-test("an endless answer uses little memory and processor time, however it is chunked", async () => {
+test("a receiver's endless answer uses little memory and processor time, however the answer is chunked", async () => {
   const sandbox = await startSandbox({ cwd: tempFolder(), args: ["--quiet"] });
   const site = siteOf(sandbox);
   const warmUp = await openGoodReceiver(site.secret);
@@ -232,7 +232,7 @@ test("an endless answer uses little memory and processor time, however it is chu
   expect(after.processorMs - before.processorMs).toBeLessThanOrEqual(before.processorMs * MAX_WORK);
 });
 
-test("localhost means 127.0.0.1 or ::1, whichever answers", async () => {
+test("an endpoint at localhost is reached at 127.0.0.1 or ::1, whichever answers", async () => {
   const site = await openSite();
   for (const host of ["127.0.0.1", "::1"]) {
     const { url, got } = await openGoodReceiver(site.secret, host);

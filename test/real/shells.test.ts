@@ -181,7 +181,7 @@ test("a printed curl command sends the same request in every shell, whatever tex
   }
 });
 
-test("a variable can be set to any value in every shell", () => {
+test("a printed assignment sets a variable to any value in every shell", () => {
   for (const shell of POSIX) {
     const lines = VALUES.slice(0, 200).map(
       (value) => `${assignmentCommand("V", value, shell === "fish" ? "fish" : "sh")}\nprintf '%s\\0' "$V"`,

@@ -55,7 +55,7 @@ test("the skill has the same drill commands as the top comment of the Node shop"
 const SHOPS = FULL && hasLanguage("python") ? (["node", "python"] as const) : (["node"] as const);
 
 test.for(SHOPS)(
-  "the blocks of the skill run in order in an empty folder, with the shop in %s",
+  "the shell blocks of the skill run in order in an empty folder, with the shop in %s",
   async (language) => {
     const { code, parts, stderr } = await typeBlocks(language);
     expect([code, stderr]).toEqual([0, expect.any(String)]);

@@ -333,7 +333,7 @@ test("a database whose files vanish, are replaced or truncated accepts no more w
   }
 });
 
-test("a write is not acknowledged if a database file is deleted, replaced or truncated during it", async () => {
+test("a write is not acknowledged if a database file is deleted, replaced or truncated during the write", async () => {
   const lost: readonly (readonly [string, (path: string, other: string) => void])[] = [
     ["rm", (path) => rmSync(path)],
     ["rm -wal", (path) => rmSync(`${path}-wal`)],

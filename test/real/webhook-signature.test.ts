@@ -501,7 +501,7 @@ test("verifyWebhook takes headers in every form, in any letter case", () => {
   expect(verifyWebhook(request({ headers: twice }))).toMatchObject({ code: "signature_doubled" });
 });
 
-test("a body in an ArrayBuffer is read as bytes, and a promise of a body is reported as a promise", () => {
+test("verifyWebhook reads a body in an ArrayBuffer as bytes, and reports a promise of a body as a promise", () => {
   const bytes = new Uint8Array(Buffer.from(BODY));
   expect(verifyWebhook(request({ rawBody: bytes.buffer }))).toMatchObject({ ok: true });
   expect(verifyWebhook(request({ rawBody: untyped(Promise.resolve(BODY)) }))).toMatchObject({
@@ -510,7 +510,7 @@ test("a body in an ArrayBuffer is read as bytes, and a promise of a body is repo
   });
 });
 
-test("an invalid tolerance, time or header argument throws a TypeError", () => {
+test("verifyWebhook throws a TypeError for an invalid tolerance, time or header argument", () => {
   const rows: readonly (Parameters<typeof request>[0] & { readonly now?: number })[] = [
     { toleranceSeconds: -1 },
     { toleranceSeconds: Number.NaN },

@@ -80,7 +80,7 @@ test("every command and option that an assumption names as its setting exists", 
   }
 });
 
-test("a return path other than / counts as used once the payer acts on a page that links to it", async () => {
+test("the assumption about return paths counts as used when the payer acts on a page that links to a path other than /", async () => {
   for (const [path, relied] of [
     ["/", [19]],
     ["/thanks", [19, 88]],

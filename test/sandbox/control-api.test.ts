@@ -334,7 +334,7 @@ test("an id in a body or query must belong to the store in the path", async () =
   }
 });
 
-test("a path accepts a store's id or the word default, and an unknown store is not found", async () => {
+test("a control API path accepts a store's id or the word default, and an unknown store is not found", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const call = caller(harness, sandbox);
@@ -382,7 +382,7 @@ test("the control client acts on the first store unless another store is selecte
   ]);
 });
 
-test("a request to an unknown path gets 404, and a request without a token gets 401", async () => {
+test("a control API request to an unknown path gets 404, and a request without a token gets 401", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const call = caller(harness, sandbox);

@@ -160,7 +160,7 @@ test("a stopping sandbox sends nothing more and records the last answers, and th
   expect(tries).toEqual([[200], [200]]);
 });
 
-test("a retry uses a fresh connection after a lost connection or an invalid answer, and may reuse one after a timeout or an error status", async () => {
+test("a retry uses a fresh connection after a lost connection or an invalid answer, and may reuse the connection after a timeout or an error status", async () => {
   const failure = (
     kind: "connection_lost" | "bad_answer" | "timeout",
     wasReused: boolean,

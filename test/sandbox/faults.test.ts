@@ -175,7 +175,7 @@ async function hitsOf(sandbox: RunningSandbox, count: number): Promise<string> {
   return hits;
 }
 
-test("nth, times, probability and until select the requests that a fault hits, the same requests for the same seed", async () => {
+test("nth, times, probability and until select the requests that a fault hits, and the same seed selects the same requests", async () => {
   const site = await open();
   const hits = async (line: string, count = 12): Promise<string> => {
     await site.type("faults clear");
@@ -352,7 +352,7 @@ test("faults match deliveries by type, order_id and endpoint", async () => {
   expect(other.got.map(({ verdict }) => verdict)).toEqual(["ok", "ok"]);
 });
 
-test("a path pattern matches like the equivalent regular expression", () => {
+test("a fault's path pattern matches like the equivalent regular expression", () => {
   const part = fc.stringMatching(/^[ab]{0,3}$/);
   const pattern = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join("*"));
   fc.assert(

@@ -202,7 +202,7 @@ test("a foreign page reaches no protected route and can send no form", async () 
   expect(rows(noted)).toBe(before);
 });
 
-test("a public GET writes nothing, wherever it comes from", async () => {
+test("a public GET writes nothing, whatever site sends it", async () => {
   const { ways, ask, rows, settle } = await openSite();
   const before = rows();
   const open = ways.filter(

@@ -48,7 +48,7 @@ test("an endpoint gets only its event types, and no event from before it was add
   expect(types(paid.got)).toEqual(["order.succeeded"]);
 });
 
-test("an advanced clock runs the whole schedule, with recorded waits within 20% of the scheduled delays", async () => {
+test("an advanced clock runs the whole delivery schedule, with recorded waits within 20% of the scheduled delays", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   shop.answers = () => ({ status: 500, body: "x".repeat(10_000) });
@@ -138,7 +138,7 @@ test("an order settles or expires at its time, and its event is sent, without an
   );
 });
 
-test("a custom schedule is followed to its end, with waits within 20% of the scheduled delays", async () => {
+test("a custom delivery schedule is followed to its end, with waits within 20% of the scheduled delays", async () => {
   const site = await openWebhookSite([...EPHEMERAL, "--delivery-schedule", "0s,10s,1m,500ms"]);
   const shop = site.receiver(3000);
   shop.answers = () => 500;
@@ -153,7 +153,7 @@ test("a custom schedule is followed to its end, with waits within 20% of the sch
   }
 });
 
-test("a waiting delivery keeps its time when the schedule changes, and then follows the new schedule", async () => {
+test("a waiting delivery keeps its time when the delivery schedule changes, and then follows the new schedule", async () => {
   const [before, shorter, longer] = ["0s,10m,10m,10m,10m", "0s,1m", "0s,1m,1m,1m,1m,1m,1m"];
   for (const [now, tries] of [
     [shorter, 3],
@@ -364,7 +364,7 @@ test("a 410, or 120 hours without success, disables an endpoint, which misses la
   expect(await site.endpoint(id)).toMatchObject({ state: "enabled", failing_since: null });
 });
 
-test("events during the time that an endpoint is disabled are never delivered to it", async () => {
+test("events from a time when an endpoint was disabled are never delivered to that endpoint", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
@@ -616,7 +616,7 @@ test("a delivery fault can match one event, and a removed fault is not applied",
   expect(shop.got.at(-1)?.verdict).toBe("ok");
 });
 
-test("a test sends webhook.test only to the tested endpoint, whatever its event types, and is refused if the endpoint is disabled", async () => {
+test("an endpoint test sends webhook.test only to the tested endpoint, whatever its event types, and is refused if the endpoint is disabled", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const [shop, other] = [site.receiver(3000), site.receiver(3001)];
   const { id } = await site.addEndpoint(shop.url, ["order.succeeded"]);
