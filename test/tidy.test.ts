@@ -499,7 +499,7 @@ const HANDED_ON = [
   /return (\w+)\.ok \? [^;]*: \1;/,
 ];
 
-test("the command line throws refusals and does not return them", () => {
+test("the command line's code throws refusals and does not return them", () => {
   const handOn = (text: string): boolean => HANDED_ON.some((pattern) => pattern.test(text));
   const commands = sources.filter(({ name }) => folderOf(name) === "cli");
   expect(commands.filter(({ text }) => handOn(text)).map(({ name }) => name)).toEqual([]);

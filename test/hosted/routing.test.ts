@@ -40,7 +40,7 @@ test("a hosted API key contains its store's routing mark and 134 random bits", (
   fc.assert(property, { seed: 38, numRuns: 300 });
 });
 
-test("an id or key in another format has no routing mark, and every routing mark has its own object name", () => {
+test("an id or key in another format has no routing mark, and every routing mark names its own Durable Object", () => {
   const key = formatTestKey(markedKeyBytes(7, new Uint8Array(20)));
   expect([key.slice(0, -1), `${key}0`, key.replace("test", "live"), "", "x"].map(markOfKey)).toEqual(
     Array.from({ length: 5 }),
@@ -50,7 +50,7 @@ test("an id or key in another format has no routing mark, and every routing mark
   expect([0, 1, MARK_COUNT - 1].map(objectName)).toEqual(["0000000", "0000001", "3ffffff"]);
 });
 
-test("a request goes to the object of its key, checkout or store, or to the index if it is about all stores or deletes a store", () => {
+test("a request goes to the Durable Object of its key, checkout or store, or to the index if it is about all stores or deletes a store", () => {
   const mark = 12_345_678;
   const id = markedUuid(mark, 1_800_000_000_000, new Uint8Array(6));
   const key = `Bearer ${formatTestKey(markedKeyBytes(mark, new Uint8Array(20)))}`;

@@ -38,7 +38,7 @@ function versionOf({ database }: ReturnType<typeof objectDatabase>): unknown {
   return database.prepare("SELECT version FROM schema_version").pluck().all();
 }
 
-test("a store's object from the first release gets only the later migrations, and keeps its rows", () => {
+test("a store's Durable Object from the first release gets only the later migrations, and keeps its rows", () => {
   const [fresh, older] = [objectDatabase(), objectDatabase()];
   const { database } = older;
   const first = [...SANDBOX_FILE.migrations.slice(0, 4), REQUESTS_DDL];

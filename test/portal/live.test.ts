@@ -152,7 +152,7 @@ test("a page that the server no longer remembers is sent in full, and remembered
   expect([await page.ask(), await page.ask()]).toEqual([200, 304]);
 });
 
-test("an action changes only the pages of its store", async () => {
+test("an action in one store updates only the open pages of that store", async () => {
   const { open, harness } = await openPortal();
   await harness.run(["stores", "create", "--name", "Other"]);
   const page = await open("/webhooks");

@@ -293,7 +293,7 @@ test("in-memory sandboxes with the same seed have the same portal path", async (
   expect(new Set([one, other, real, next]).size).toBe(4);
 });
 
-test("the portal's path is in no log, argument or unrelated file or output", async () => {
+test("the portal's path is in no log, command-line argument or unrelated file or output", async () => {
   const { harness, sandbox, ids, merchant, path } = await openSite();
   const key = path.slice("/portal/k-".length);
   const where = `http://${portalHost(sandbox)}${path}`;

@@ -55,7 +55,7 @@ function kindsOn({ html }: Page, { home }: Portal): Readonly<Record<string, read
   );
 }
 
-test("a search for any part of an order_id, description, address or type opens the only result", async () => {
+test("a search in the portal for any part of an order_id, description, address or type opens the only result", async () => {
   const { portal, ids, find } = await openShop();
   for (const [text, page] of [
     ["2201", `/checkouts/${ids.green}`],

@@ -255,7 +255,7 @@ test("on a full disk create requests are refused as unavailable, the health chec
   expect(service.printed()).not.toMatch(/\n\s+at /);
 });
 
-test("the health check of a hosted service fails while a store's object cannot be opened, and passes after the object answers again", async () => {
+test("the health check of a hosted service fails while a store's Durable Object cannot be opened, and passes after the object answers again", async () => {
   const service = await startUntilEnd();
   await createHostedStore(service);
   const { storeId } = await createHostedStore(service);

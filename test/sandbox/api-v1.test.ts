@@ -8,7 +8,7 @@ import { BODY, outcome, post, bodyOf, type Body } from "../support/v1-calls.ts";
 import { shareOfV1, startV1 } from "../support/v1-sandboxes.ts";
 import { refusalMessage } from "../support/refusal-texts.ts";
 
-test("both endpoints answer both body forms as the OpenAPI contract says", async () => {
+test("both create endpoints answer both body forms as the OpenAPI contract says", async () => {
   const sandbox = await startV1();
   const rows = [
     ["/v1/orders", BODY, { object: "order", amount_minor: 1999, currency: "EUR" }],

@@ -178,7 +178,7 @@ test("listen verifies and prints the events of a dialect, and forwards them as t
     expect(forwarded[2]).toContain(part);
 });
 
-test("a start with another dialect than the existing state's dialect is refused", async () => {
+test("a start with a dialect that differs from the dialect of the state folder is refused", async () => {
   const { harness } = await openDialect(OTHER);
   await harness.run(["sandbox", "stop"]);
   writeFileSync(join(harness.cwd, "like.json"), JSON.stringify({ times: "seconds" }));

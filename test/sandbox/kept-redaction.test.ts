@@ -129,7 +129,7 @@ test("a text without a card number is stored byte for byte", () => {
     expect(redactStored(text)).toBe(text);
 });
 
-test("every card number of a text is redacted, also among other numbers", () => {
+test("every card number in a text is redacted, even among other numbers", () => {
   const rows = [
     ["4111111111111111 5555555555554444", "…1111 …4444"],
     ["1999 4111 1111 1111 1111 2026", "1999 …1111 2026"],

@@ -306,7 +306,7 @@ const SERVED_BY: readonly (readonly [asked: RegExp, index: string])[] = [
 type Explained = Database.Statement<unknown[], { readonly detail: string }>;
 type Prepare = (this: Database.Database, sql: string) => Explained;
 
-test("except for the listed statements, no statement on checkouts, events or deliveries reads a whole table or sorts its rows", () => {
+test("no SQL statement on checkouts, events or deliveries reads a whole table or sorts its rows, except for the listed statements", () => {
   // The program's connection compiles a statement at its first use, so the test compiles it to read its plan.
   const prepared = new Map<string, (sql: string) => Explained>();
   const compiled: string[] = [];
