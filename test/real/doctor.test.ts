@@ -127,7 +127,7 @@ type BrokenCase = {
 
 const BROKEN_CASES: readonly BrokenCase[] = [
   {
-    what: "a folder that other users can read",
+    what: "a state folder that other users can read",
     breaks: ({ folder }) => chmodSync(folder, 0o755),
     check: "folder",
     status: "problem",
@@ -135,7 +135,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     remedy: (one, next) => type(one, next, /chmod -R go= [^\s,]+/),
   },
   {
-    what: "a file that other users can write",
+    what: "a state file that other users can write",
     breaks: ({ file }) => chmodSync(file("credentials.json"), 0o622),
     check: "folder",
     status: "problem",
@@ -144,7 +144,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     remedy: () => ({ env: { CHECKOUT_SANDBOX_TRUST_FOLDER: "1" } }),
   },
   {
-    what: "a folder that is a link",
+    what: "a state folder that is a link",
     breaks: (one) => {
       moveAside(one);
       symlinkSync(`${one.folder}.aside`, one.folder);
@@ -155,7 +155,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     remedy: ({ folder }) => ({ env: { CHECKOUT_DIR: `${folder}.aside` } }),
   },
   {
-    what: "a folder with other files",
+    what: "a state folder with another program's files",
     breaks: (one) => {
       rmSync(one.folder, { recursive: true });
       mkdirSync(one.folder, { mode: 0o700 });
@@ -180,7 +180,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     return [
       {
         ...row,
-        what: `${name} with a damaged page`,
+        what: `a damaged page in ${name}`,
         breaks: ({ file }) => {
           const bytes = readFileSync(file(name));
           writeFileSync(file(name), bytes.fill(0xff, 4096, 8192));
@@ -195,7 +195,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
       },
       {
         ...row,
-        what: `${name} of another program`,
+        what: `${name} with another program's content`,
         breaks: ({ file }) => writeFileSync(file(name), "GIF89a".repeat(100)),
         remedy: away,
       },
@@ -280,7 +280,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     remedy: () => ({ env: { CHECKOUT_SANDBOX_PORT: "5001" } }),
   },
   {
-    what: "a clock that is frozen",
+    what: "a store's clock that is frozen",
     breaks: async ({ harness, start }) => {
       await start();
       await harness.run(["sandbox", "clock", "freeze"]);
@@ -292,7 +292,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     remedy: (one, next) => type(one, next, /checkout .*/),
   },
   {
-    what: "a clock that was moved",
+    what: "a store's clock that was moved",
     breaks: async ({ harness, start }) => {
       await start();
       await harness.run(["sandbox", "clock", "advance", "2h"]);
@@ -359,7 +359,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     remedy: () => ({ env: { CHECKOUT_TIMEOUT: "2s" } }),
   },
   {
-    what: "a service without a key",
+    what: "a service address without an API key",
     breaks: () => ({ env: { CHECKOUT_BASE_URL: "https://pay.example/v1" } }),
     check: "service",
     status: "problem",
@@ -407,7 +407,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     remedy: () => ({ world: { files: onDisk({ freeBytes: 1e12, isWritable: true }) } }),
   },
   {
-    what: "a folder on a network file system",
+    what: "a state folder on a network file system",
     breaks: () => ({ world: { files: onDisk({ freeBytes: 1e12, isWritable: true, fileSystem: "nfs" }) } }),
     check: "folder",
     status: "warning",

@@ -248,7 +248,7 @@ test("a webhook drill's result is immutable, and applies only to the tested addr
   database.close();
 });
 
-test("the webhook drill reports that a receiver has the wrong secret, with the command that prints the correct secret", async () => {
+test("for a receiver with a wrong secret, the webhook drill shows the command that prints the correct secret", async () => {
   const site = await openDrillSite();
   const commandIn = (report: Awaited<ReturnType<typeof drill>>): string[] => {
     const [, command = ""] =
