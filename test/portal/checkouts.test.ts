@@ -527,7 +527,7 @@ test("the search opens the page of an id, short id, order_id, idempotency key or
   expect([anybody.status, anybody.headers["Location"]]).toEqual([401, undefined]);
 });
 
-test("texts from outside are shown as text, never as markup, and control characters are escaped", async () => {
+test("texts from merchants and receivers are shown as text, never as markup, and control characters are escaped", async () => {
   const { harness, portal, answer, create, show } = await openShop();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
   const evil = '<img onerror=alert(1)>"\u202Egnp\u0007';

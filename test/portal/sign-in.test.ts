@@ -257,7 +257,7 @@ test("a portal cookie gives no access to v1 or the control API", async () => {
   }
 });
 
-test("checkout open gives the browser a file that redirects to the link, so no argument contains the code", async () => {
+test("checkout open gives the browser a file that redirects to the sign-in link, so no command-line argument contains the code", async () => {
   const { harness, sandbox, enter, home } = await openPortal();
   const { code, stdout } = await harness.run(["open", "order-1001"]);
   expect(code).toBe(0);
@@ -319,7 +319,7 @@ test("checkout open uses a temporary folder if only the environment names a sand
   expect([shown.code, told.opened, codeOf(told.sign_in_url).length]).toEqual([0, false, 22]);
 });
 
-test("checkout open prints the link and the reason if the sign-in file cannot be written", async () => {
+test("checkout open prints the sign-in link and the reason if the sign-in file cannot be written", async () => {
   const { harness, sandbox, enter } = await openPortal();
   const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
   const fails = (): never => {

@@ -427,7 +427,7 @@ test("a store is reset or deleted only after the user typed its name", async () 
   expect((await refused("/delete", { name: ownName }))[0]).toBe(409);
 });
 
-test("a snapshot is created, listed, restored and removed", async () => {
+test("the Stores page creates, lists, restores and removes snapshots", async () => {
   const { portal, act, create, get, read, refused } = await openPortal();
   await create("order-1");
   expect((await act("/snapshots", { name: "before" })).text).toContain(english(NOTICE_TEXTS.taken("before")));

@@ -280,7 +280,7 @@ test("a team's sandbox gives two users on two addresses their own stores, pages 
   expect([heard, new Set(pages).size]).toEqual([{ alice: ["order.created"], bob: ["order.created"] }, 2]);
 });
 
-test("--listen without --public-url keeps 127.0.0.1 as the origin of checkout_url", async () => {
+test("sandbox start --listen without --public-url keeps 127.0.0.1 as the origin of checkout_url", async () => {
   const sandbox = await startSandboxHere({
     cwd: tempFolder(),
     args: ["--listen", "0.0.0.0", "--allow-host", "box.example"],
@@ -329,7 +329,7 @@ test("the package's commands page has every command, and the maintainers' page h
   expect(unnamed).toEqual([]);
 });
 
-test("the pages that the build generates link to files of the package", () => {
+test("every link of a page that the build generates leads to a file of the package", () => {
   const folder = join(ROOT, "dist/docs");
   const links = readdirSync(folder).flatMap((name) =>
     Array.from(

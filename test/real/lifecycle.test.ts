@@ -113,7 +113,7 @@ test("one of several concurrent starts serves, and the other starts print its re
   expect(lines.filter(({ already_running }) => !already_running)).toHaveLength(1);
 });
 
-test("--ephemeral refuses --detach and --reuse, and the refusal names an alternative", async () => {
+test("sandbox start --ephemeral refuses --detach and --reuse, and the refusal names an alternative", async () => {
   const type = typist(createHarness());
   for (const flag of ["--detach", "--reuse"]) {
     for (const env of [{}, { CHECKOUT_SANDBOX_EPHEMERAL: "1" }]) {

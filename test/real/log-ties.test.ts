@@ -74,7 +74,7 @@ async function openAsNextStart(path: string) {
   return { refusal: check === "ok" ? undefined : check, rows, aside };
 }
 
-test("a process killed before any file call of a database's opening, commit, migration or close loses no acknowledged row", async ({
+test("a process that is killed before any file call of a database's opening, commit, migration or close loses no acknowledged row", async ({
   annotate,
 }) => {
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be the last"));

@@ -208,7 +208,7 @@ test("whatever addresses a server listens on, loopback also answers, duplicate a
   expect(nowhere).toMatchObject({ ok: false, refusal: { reason: "no_such_address", address: "192.0.2.1" } });
 });
 
-test("--allow-target permits deliveries to a name with a private address", async () => {
+test("sandbox start --allow-target permits deliveries to a name with a private address", async () => {
   const harness = createHarness();
   const sent: (readonly string[] | undefined)[] = [];
   harness.name("app", ["172.18.0.3"]);

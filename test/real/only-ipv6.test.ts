@@ -63,7 +63,7 @@ console.log(verified, new URL(store.env.CHECKOUT_BASE_URL).hostname);
 await sandbox.close();
 `;
 
-test("the sandbox, its commands, a shop and the kit work on a loopback with only ::1", async ({
+test("the sandbox, its commands, a shop and the test kit work on a machine whose only loopback address is ::1", async ({
   annotate,
 }) => {
   if (!HAS_NETWORKS) return void (await annotate("not tried: unshare makes no networks here"));

@@ -90,7 +90,7 @@ test("exec keeps its program's exit code, even if the program could not print", 
   expect((await spawnFull("stdout", command, { cwd: tempFolder() }).ended).code).toBe(5);
 });
 
-test("a log that cannot be written does not end the sandbox", async ({ annotate }) => {
+test("a sandbox log that cannot be written does not end the sandbox", async ({ annotate }) => {
   if (!existsSync(FULL_DEVICE)) return void (await annotate(`there is no ${FULL_DEVICE} here`));
   const cwd = tempFolder();
   const { child, output, ended } = spawnFull("stderr", ["sandbox", "start", "--port", "0", "--json"], {

@@ -711,7 +711,7 @@ test("the checklist report has the same content as table, JSON, JUnit XML and Ma
   expect(lines.stdout).not.toContain("\u202e");
 });
 
-test("--item shows only the named items, and keeps the verdict of all items", async () => {
+test("checklist --item shows only the named items, and keeps the verdict of all items", async () => {
   const shop = await openShop(EPHEMERAL);
   const { check, done } = shop;
   const verdict = async (line: string): Promise<unknown> => {

@@ -249,7 +249,7 @@ test("a long path is truncated before the table of requests drops a column", asy
   for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(72);
 });
 
-test("--status 0 lists requests without an answer", async () => {
+test("requests list --status 0 lists requests without an answer", async () => {
   const { harness, list, send } = await open();
   expect((await harness.run(["faults", "add", "lose_request"])).code).toBe(0);
   await send('{"order_id":"lost"}');
@@ -547,7 +547,7 @@ test("a request is found by its id, even if other requests mention that id", () 
   opened.value.close();
 });
 
-test("--kept-requests sets the number of requests that the log keeps, and 0 keeps none", async () => {
+test("sandbox start --kept-requests sets the number of requests that the log keeps, and 0 keeps none", async () => {
   for (const [kept, orders] of [
     ["2", ["order-2", "order-3"]],
     ["0", []],

@@ -241,7 +241,7 @@ test("a restore of the whole sandbox brings back deleted stores and removes late
   expect(again.code).toBe(0);
 });
 
-test("restore --file needs no name and leaves no snapshot behind", async () => {
+test("snapshots restore --file needs no name and leaves no snapshot behind", async () => {
   const { harness, run, order, first } = await openTwo();
   await order(first, "o-1");
   await run("snapshots create base --file base.snapshot");
@@ -313,7 +313,7 @@ function withAnotherBit(whole: Uint8Array, number: number): Buffer {
   return bytes;
 }
 
-test("a foreign, damaged or newer snapshot is refused without a change", async () => {
+test("a foreign, damaged or newer snapshot is refused, and nothing changes", async () => {
   const { harness, run, order, database, first } = await openTwo();
   await order(first, "o-1");
   await untilQuiet(database);
@@ -600,7 +600,7 @@ test("a snapshot has the sandbox's schema, is the same each time, and is refused
   opened.value.close();
 });
 
-test("folders, links and pipes among the snapshots are ignored", async () => {
+test("snapshots commands ignore folders, links and pipes in the folder of snapshots", async () => {
   const harness = createHarness();
   const { stop } = await harness.start();
   expect((await harness.run(["snapshots", "create", "mine"])).code).toBe(0);

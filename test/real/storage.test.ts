@@ -75,7 +75,7 @@ async function createKilledFolder() {
   return { options, database, before, old, recent };
 }
 
-test("another sandbox's log next to the database of a killed sandbox is moved aside and reported, and no order is lost", async () => {
+test("another sandbox's write-ahead log next to the database of a killed sandbox is moved aside and reported, and no order is lost", async () => {
   const [other, { options, database, old }] = [await createKilledFolder(), await createKilledFolder()];
   copyFileSync(`${other.database}-wal`, `${database}-wal`);
   const sandbox = await startSandbox(options);
@@ -85,7 +85,7 @@ test("another sandbox's log next to the database of a killed sandbox is moved as
   expect(readFileSync(`${database}-wal.aside-1`).equals(readFileSync(`${other.database}-wal`))).toBe(true);
 });
 
-test("a backup copied over the database of a killed sandbox, next to the old log, is refused with two remedies that work", async () => {
+test("a backup copied over the database of a killed sandbox, next to the old write-ahead log, is refused with two remedies that work", async () => {
   for (const way of ["restores the database", "moves the log away"] as const) {
     const { options, database, before, old, recent } = await createKilledFolder();
     const killed = join(tempFolder(), "killed.db");

@@ -126,7 +126,7 @@ test("an order_id is free after its checkout has expired, and a reserved order_i
   ]);
 });
 
-test("the refusal of an allowed host with another port names --allow-host HOST:PORT", async () => {
+test("the refusal of an allowed host name with another port names the option --allow-host HOST:PORT", async () => {
   const sandbox = await createHarness().start(["--allow-host", "shop.example"]);
   const asked = async (host: string): Promise<string> =>
     String((await sandbox.request({ path: "/healthz", headers: { Host: host } })).body);

@@ -403,7 +403,7 @@ test("deliveries are listed page by page, also deliveries to removed endpoints",
   await sandbox.stop();
 });
 
-test("--order-id lists the events and deliveries of all checkouts with that order_id in the store", async () => {
+test("events list and deliveries list --order-id show the rows of all checkouts with that order_id in the store", async () => {
   const harness = createHarness();
   await harness.start();
   type Entry = Readonly<Record<string, string>>;
