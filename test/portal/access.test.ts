@@ -211,7 +211,7 @@ test("another site can link to most pages of the portal, but cannot load or embe
   expect(stored()).toBe(before);
 });
 
-test("an alternative spelling of a portal path opens no page of another role, and changes nothing", async () => {
+test("an alternative spelling of a portal path does not open pages of another role, and changes nothing", async () => {
   const { sandbox, merchant, administrator, stored } = await openSite();
   const before = stored();
   const store = sandbox.ready.store_id;

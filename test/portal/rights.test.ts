@@ -127,7 +127,7 @@ test("a viewer sees no secret of the sandbox in a receiver's answer, neither on 
   }
 });
 
-test("a session is refused on every route that needs a higher role, and finds no other store on any route", async () => {
+test("a session is refused on every route that needs a higher role, and cannot find other stores on any route", async () => {
   const { sandbox, stores, enter } = await openSite();
   const [first, own] = stores;
   for (const role of ["viewer", "store"] as const) {

@@ -405,7 +405,7 @@ test("an error page of the portal has the right status, the menu and a remedy", 
   expect([method.status, method.headers["Allow"]]).toEqual([405, "GET, HEAD, OPTIONS"]);
 });
 
-test("a disk failure shows a page of the portal with the cause and the command checkout doctor", () => {
+test("after a disk failure, the portal shows a page with the cause and the command checkout doctor", () => {
   const request = { method: "POST", target: "/portal/admin/x", rawHeaders: [], body: new Uint8Array() };
   const refusal = { code: "storage_unavailable", message: "the quota is used up" } as const;
   const { status, body } = PORTAL_AREA.fail(request, "id", refusal);

@@ -409,7 +409,7 @@ function rowsOf(harness: Harness): unknown {
   }
 }
 
-test("a broken or refused configuration file changes no row and no key of an existing state", async () => {
+test("a broken or refused configuration file does not change rows or keys of an existing state", async () => {
   const harness = createHarness();
   save(harness.cwd, { stores: [SHOP] });
   const sandbox = await harness.start();

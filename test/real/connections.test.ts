@@ -103,7 +103,7 @@ test("a full server closes connections with an incomplete head first, then idle 
   for (const one of [...busy, third, fourth, fifth]) await untilAnswered(one);
 });
 
-test("requests whose bodies never arrive block no other client, alone or pipelined", async () => {
+test("requests whose bodies never arrive do not block other clients, whether they are sent alone or pipelined", async () => {
   const { client } = await open();
   const withoutBody = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n";
   for (const text of [withoutBody, REQUEST + withoutBody]) {

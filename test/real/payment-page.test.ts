@@ -230,7 +230,7 @@ test("the QR code leads to the wallet of the open attempt, in both themes and un
   expect(await page.textContent("h1")).toContain(english(PAYMENT_TEXTS.wallet.alipay_plus));
 });
 
-test("double clicks, reloads, the back button and a second tab repeat no action", async () => {
+test("double clicks, reloads, the back button and a second tab do not repeat an action", async () => {
   const shop = await openShop();
   const sold = await shop.sell();
   const first = await shop.visit(sold.checkout_url);

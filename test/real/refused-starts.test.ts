@@ -114,7 +114,7 @@ function bytesOf(folder: string): Readonly<Record<string, string>> {
   return Object.fromEntries(files.filter(([name, bytes]) => !name.endsWith("-wal") || bytes !== ""));
 }
 
-test("a refused start changes no file of the state folder, after a kill or a stop", async () => {
+test("a refused start does not change files of the state folder, whether the last run was killed or stopped", async () => {
   for (const signal of ["SIGKILL", "SIGTERM"] as const) {
     const made = tempFolder();
     const sandbox = await startSandbox({ cwd: made, args: ["--quiet", "--dir", "state"] });

@@ -277,7 +277,7 @@ test("requests list -f shows each new request once, until it is stopped", async 
   expect((await following.stop()).code).toBe(0);
 });
 
-test("requests list -f misses no request, however many arrive at the same time", async () => {
+test("requests list -f shows every request, however many arrive at the same time", async () => {
   const { harness, sandbox } = await open();
   await sandbox.request({ path: "/v1/first", headers: sandbox.auth });
   const following = await harness.launch(["requests", "list", "-f", "--json", "--limit", "7"]);

@@ -56,7 +56,7 @@ test("requests beyond a burst of twice the --rate-limit get 429 with Retry-After
   expect(outcome(await post(sandbox, BODY))).toBe("201 created");
 });
 
-test("every API key has its own rate limit, and requests without a valid key use up no limit", async () => {
+test("every API key has its own rate limit, and requests without a valid key do not count towards a limit", async () => {
   const harness = createHarness();
   const sandbox = await harness.start([...EPHEMERAL, "--rate-limit", "5/s"]);
   const made = await harness.run(["keys", "create", "--scopes", "orders:write", "--json"]);

@@ -89,7 +89,7 @@ test("a delivery whose endpoint is removed during an attempt stays dropped, what
   }
 });
 
-test("a failing endpoint delays no other endpoint, and its 410 disables no other endpoint", async () => {
+test("a failing endpoint does not delay other endpoints, and its answer 410 does not disable them", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const [broken, swift] = [site.receiver(3000), site.receiver(3001)];
   broken.answers = () => 500;
@@ -329,7 +329,7 @@ test("a dead kept-alive connection does not count as a failure of the endpoint",
   answer(200);
 });
 
-test("a failed or delayed replay postpones no waiting event", async () => {
+test("a failed or delayed replay does not postpone waiting events", async () => {
   for (const how of ["fails", "is delayed"]) {
     const site = await openWebhookSite(EPHEMERAL);
     const shop = site.receiver(3000);

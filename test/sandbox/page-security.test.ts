@@ -150,7 +150,7 @@ test("the root of the sandbox is a page that describes the sandbox, with working
   expect(head.status).toBe(200);
 });
 
-test("a request other than the POST of a form changes no checkout", async () => {
+test("a request other than a form's POST does not change a checkout", async () => {
   const { sandbox, id, get, token, post, status } = await openPage();
   const known = PAGES_AREA.routes
     .filter(({ role }) => role === "payer")
@@ -381,7 +381,7 @@ test("a form must come from the sandbox's own page according to Sec-Fetch-Site o
     expect([lines, receivedBy(requireOwnPage(asked(lines), origin))]).toEqual([lines, got]);
 });
 
-test("a foreign page may link to a public page, and can do nothing more", () => {
+test("a page of another site may link to a public page, and can do nothing more", () => {
   const led = ["Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"];
   const rows: readonly (readonly [request: HttpRequest, anywhere: string, own: string])[] = [
     [asked([]), "", ""],

@@ -176,7 +176,7 @@ test("a credential is refused at every route of another role, and nothing is wri
   expect(rows()).toBe(before);
 });
 
-test("a foreign page reaches no protected route and can send no form", async () => {
+test("a page of another site cannot reach a protected route or send a form", async () => {
   const { ways, tokens, ask, settle, rows } = await openSite();
   // A foreign page with the merchant's key gets a refusal that is recorded like any other.
   const noted = "assumption_uses";

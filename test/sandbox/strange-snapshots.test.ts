@@ -225,7 +225,7 @@ async function bugsOf(harness: Harness, ids: PortalIds): Promise<readonly string
   return bugs;
 }
 
-test(`a restored snapshot breaks no answer, page or command, whatever values its tables accept (seed ${SEED})`, async () => {
+test(`a restored snapshot does not break answers, pages or commands, whatever values its tables accept (seed ${SEED})`, async () => {
   const { bytes, apiKey } = await richSnapshot();
   const places = placesOf(bytes);
   const harness = createHarness();

@@ -213,7 +213,7 @@ function holdAnswers(receiver: Receiver): () => void {
   return () => waiting.splice(0).forEach((answer) => answer({ status: 200, headers: {}, body: "" }));
 }
 
-test("a silent endpoint delays no other endpoint, and has at most the allowed number of deliveries in flight", async () => {
+test("a silent endpoint does not delay other endpoints, and has at most the allowed number of deliveries in flight", async () => {
   const orders = 12;
   for (const [args, inOrder, atOnce] of [
     [[], false, 8],
@@ -306,7 +306,7 @@ test("attempts of one checkout never overlap at an endpoint, including duplicate
   expect([...new Set(ofOrder)]).toEqual(["order.created", "order.pending", "order.succeeded"]);
 });
 
-test("a delivery that waits for its retry takes no in-flight slot, nor do the later events of its checkout", async () => {
+test("a delivery that waits for its retry does not take an in-flight slot, nor do the later events of its checkout", async () => {
   const site = await openWebhookSite([...EPHEMERAL, "--deliveries-in-flight", "2"]);
   const shop = site.receiver(3000);
   await site.addEndpoint(shop.url);
@@ -648,7 +648,7 @@ test("a removed endpoint gets nothing more, and its deliveries stay listed", asy
   expect((await site.control(`/endpoints/${id}`)).error?.code).toBe("not_found");
 });
 
-test("a dead kept-alive connection uses up no attempt", async () => {
+test("a dead kept-alive connection does not use up an attempt", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   await site.addEndpoint(shop.url, ["order.created"]);
@@ -748,7 +748,7 @@ test("the newest secret of an endpoint is listed first, even after the clock wen
   expect(before).not.toContain(newest);
 });
 
-test("a failed replay delays no other delivery, and a successful replay sends no waiting delivery early", async () => {
+test("a failed replay does not delay other deliveries, and a successful replay does not send waiting deliveries early", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url);
