@@ -25,7 +25,7 @@ test("named SQL parameters become positional, with a value for each occurrence, 
   ]);
 });
 
-test("the number of changed rows of a statement can be read until the next statement runs", () => {
+test("the number of rows that an SQL statement changed can be read until the next statement runs", () => {
   const { storage } = notingStorage(3);
   const update = createConnection(storage).prepare("UPDATE t SET a = 1");
   expect(update.run().changes).toBe(3);

@@ -77,7 +77,7 @@ test("after a write the kit reads the log once for all waiters, and not at all i
   );
 });
 
-test("a write during a read of the log is not missed", async () => {
+test("a wait does not miss a write that happens while it reads the log", async () => {
   const { log, write, duringNextRead } = countedLog();
   duringNextRead(() => write("first"));
   const wait = log.waitFor("first");

@@ -493,7 +493,7 @@ test("the request log returns the requests of a batch newest first, whatever tex
   opened.value.close();
 });
 
-test("the requests of an order are found in every batch, also after the batch was read, evicted or trimmed", () => {
+test("the request log finds the requests of an order in every batch, even after the batch was read, evicted or trimmed", () => {
   const path = join(tempFolder(), "requests.db");
   const [mine, theirs] = [openRequestFile(path, {}), openRequestFile(path, {})];
   if (!mine.ok || !theirs.ok) throw new Error("the log did not open");

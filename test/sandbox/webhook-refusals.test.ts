@@ -36,7 +36,7 @@ test("a refused retry suggests checkout listen if the listener has stopped, and 
   }
 });
 
-test("the query parameter before is refused together with since or wait_ms", async () => {
+test("the control API refuses the query parameter before together with since or wait_ms", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   await site.addEndpoint(site.receiver(3000).url);
   await site.order();
