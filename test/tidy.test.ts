@@ -268,7 +268,7 @@ test("only one file looks up the state folder and the running sandbox of a comma
   expect(readers.map(({ name }) => name)).toEqual(["cli/target/surroundings.ts"]);
 });
 
-test("code that a test suite loads does not recognise errors by class, which differs in each realm of jest", () => {
+test("code that a test suite loads does not recognise errors by class, because each realm of jest has its own classes", () => {
   const found = sources
     .filter(({ name }) => IN_TEST_SUITES.test(name) && name !== "core/outcome.ts")
     .filter(({ text }) => /instanceof (?:Error|Database\.SqliteError)\b/.test(text))
@@ -581,7 +581,7 @@ test("the campaign's list has exactly the tests with campaign sizes, and every l
   expect(listed.filter((path) => !existsSync(path))).toEqual([]);
 });
 
-test("every citation of a decision or of the interface leads to an entry of this repository", () => {
+test("every citation of a decision or of the interface refers to an existing entry", () => {
   const decisions = DECISIONS.flatMap(entries).toSorted((one, other) => one - other);
   const numbered = { decision: decisions, interface: entries("INTERFACE.md") };
   for (const numbers of Object.values(numbered))
