@@ -74,7 +74,7 @@ test("a start whose ready line cannot be printed ends, and leaves no sandbox beh
   }
 });
 
-test("every kind of start ends if its ready line is lost", async () => {
+test("every kind of start ends if its ready line cannot be printed", async () => {
   for (const how of [[], ["--detach"], ["--reuse"], ["--ephemeral"]]) {
     const harness = createHarness();
     const start = ["sandbox", "start", "--port", "4300", "--json", ...how];
