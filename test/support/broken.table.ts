@@ -273,7 +273,6 @@ export const FINDINGS: {
     "buys again when it is started again": {
       client_killed: "one_order",
       bought_at_once: "client_ends",
-      conflict: "one_order",
     },
     "buys something else when it is started again": {
       client_killed: "one_order",
@@ -325,6 +324,7 @@ export const FINDINGS: {
     "the order id without its last digit is the key": { keys_digits: "one_key" },
     "the order id in lower case is the key": { keys_case: "one_key" },
     "the number in the order id is the key": { keys_case: "one_key" },
+    "deletes its key after five lost answers": { answers_lost: "one_key" },
     "deletes its key when it fails": at("one_key", ...LOST, ...REFUSED),
     "the order id without zeros is the key": { keys_case: "one_key" },
     "the order id without its signs and in capitals is the key": { keys_case: "one_key" },

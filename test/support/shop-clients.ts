@@ -104,9 +104,9 @@ export const GOOD_CLIENTS: readonly NamedClient[] = [
     name: "sends everything a hundred times more, to be very sure",
     client: async ({ orderId, post, pause }) => {
       const key = `order:${orderId}`;
-      const first = await retrying({ pause }, () => post(key));
-      for (let again = 0; again < 100; again += 1) await post(key);
-      return first;
+      let exitCode = await retrying({ pause }, () => post(key));
+      for (let again = 0; again < 100; again += 1) if ((await post(key)) === 201) exitCode = 0;
+      return exitCode;
     },
   },
   {
@@ -383,6 +383,18 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
     name,
     client: keyedBy(({ orderId }) => keyOf(orderId)),
   })),
+  {
+    name: "deletes its key after five lost answers",
+    client: async ({ disk, orderId, random, post }) => {
+      const key = stored(disk, orderId, random());
+      for (let number = 1; number <= 5; number += 1) {
+        const status = await post(key);
+        if (status !== undefined) return Number(status !== 201);
+      }
+      disk.delete(orderId);
+      return 1;
+    },
+  },
   {
     name: "deletes its key when it fails",
     client: async ({ disk, orderId, random, post }) => {

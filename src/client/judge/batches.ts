@@ -36,7 +36,9 @@ export function batchesOf(
 
 function paceOf({ pace, steps }: History, { hasSameId }: Bench["recording"]): Pace {
   if (steps.some((step) => step.act === "faults" && step.of === "all")) return "last";
-  if (pace === "creates" && !hasSameId) return "alone";
+  // Faults before the order_id is known apply to all orders.
+  const hasEarlyFaults = steps[0]?.act === "faults";
+  if (!hasSameId && (pace === "creates" || hasEarlyFaults)) return "alone";
   return pace ?? "beside";
 }
 

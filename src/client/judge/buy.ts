@@ -24,7 +24,8 @@ import { lookAgain, bookingTimeoutMs } from "./looks.ts";
 import { endKills, expectedOrderId, purchaseOf, removeFaults, type Play } from "./faults.ts";
 
 const REFUSAL_TIMEOUT_MS = 20_000;
-const MAX_RUNS = 4;
+/** More than the answers that a history loses. */
+const MAX_RUNS = 6;
 const MAX_SEARCH_RUNS = 2;
 const REPEAT_PAUSE_MS = 2500;
 const PAUSE_AFTER_KILL_MS = 10_500;
@@ -149,13 +150,14 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
   const checkoutCount = purchase.checkouts.length;
   const orderIdBefore = expectedOrderId(bench, purchase);
   const earlierLog = purchase.createCount === 0 ? [] : await createsOf(bench, orderIdBefore);
+  const findsAll = play.history.pace !== undefined || !bench.recording.hasSameId;
   const maxRuns = search === undefined ? MAX_RUNS : MAX_SEARCH_RUNS;
   for (let runNumber = 1; runNumber <= maxRuns && !signal.aborted; runNumber += 1) {
     if (runNumber > 1) await prepareRepeat(play, purchase, runs.at(-1));
     play.killController = new AbortController();
     const { signal: killSignal } = play.killController;
     const killableBench = { ...bench, signal: AbortSignal.any([signal, killSignal]) };
-    const [createRun] = await createOrders(killableBench, purchase, { findsAll: true });
+    const [createRun] = await createOrders(killableBench, purchase, { findsAll });
     if (search === undefined) await endKills(play);
     const orderId = expectedOrderId(bench, purchase);
     const log = (await createsOf(bench, orderId)).slice(orderId === orderIdBefore ? earlierLog.length : 0);

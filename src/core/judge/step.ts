@@ -145,7 +145,7 @@ export type History = {
   readonly isOneBrowser?: true;
   /**
    * `alone`: no other history runs at the same time. `creates`: only others of this pace do, because the history takes
-   * each unknown new checkout as its own; none does if order_ids are unknown before the create.
+   * each unknown new checkout as its own.
    */
   readonly pace?: "alone" | "creates";
   /** `stop`: where the faults say kill, the shop is asked to stop. */

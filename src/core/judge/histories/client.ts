@@ -145,6 +145,11 @@ export const CLIENT_HISTORIES = {
     },
   }),
   ...historiesWith(CONCURRENT_DEFAULTS, {
+    answers_lost: {
+      title: ["a create whose answer is lost five times", "创建请求的响应连续丢失五次"],
+      needs: ["setsIds"],
+      steps: underFaults({ action: "lose_answer", match: { method: "POST" }, times: 5 }),
+    },
     bought_at_once: {
       title: ["an order bought four times at once", "同一订单同时下单四次"],
       needs: ["setsIds"],
