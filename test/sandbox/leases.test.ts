@@ -136,7 +136,7 @@ async function expectNothingLeft(site: Site, label: string): Promise<void> {
 /** The number of steps of a complete drill of each kind. */
 const STEPS: Readonly<Record<DrillKind, number>> = {
   duplicates: 34,
-  idempotency: 12,
+  idempotency: 13,
   browser_return: 35,
   webhook: CASE_NAMES.length,
 };
