@@ -41,6 +41,8 @@ const SIMILAR_CREATES = [retriedCreate("a"), retriedCreate("b"), retriedCreate("
 /** Loses the first answer, so that the order exists and another key for the order is refused. */
 const ANSWER_LOST = atCreate(1, "lose_answer");
 
+const ANSWERS_LOST: ScheduledFault = { action: "lose_answer", match: { method: "POST" }, times: 5 };
+
 const CREATE_DEFAULTS = { part: "idempotency", needs: ["create", "setsIds"], pace: "creates" } as const;
 const CONCURRENT_DEFAULTS = { part: "idempotency", needs: ["create"] } as const;
 
@@ -148,7 +150,7 @@ export const CLIENT_HISTORIES = {
     answers_lost: {
       title: ["a create whose answer is lost five times", "创建请求的响应连续丢失五次"],
       needs: ["setsIds"],
-      steps: underFaults({ action: "lose_answer", match: { method: "POST" }, times: 5 }),
+      steps: underFaults(ANSWERS_LOST),
     },
     bought_at_once: {
       title: ["an order bought four times at once", "同一订单同时下单四次"],
@@ -192,6 +194,21 @@ export const CLIENT_HISTORIES = {
       needs: ["setsIds", "otherMethod"],
       steps: [
         on("a", NEW_ORDER, { act: "create", of: "a", hasOtherMethod: true, expects: "nothing" }, PAYMENT),
+      ],
+      causes: { one_order: "two_methods", one_key: "other_method_key" },
+    },
+    lost_other_method: {
+      title: [
+        "an order bought with another payment method after lost answers",
+        "响应丢失后换一种支付方式再次下单",
+      ],
+      needs: ["setsIds", "otherMethod"],
+      steps: [
+        withFaults(ANSWERS_LOST),
+        { act: "create", of: "a", expects: "refusal" },
+        API.up,
+        { act: "create", of: "a", hasOtherMethod: true, expects: "nothing" },
+        PAYMENT,
       ],
       causes: { one_order: "two_methods", one_key: "other_method_key" },
     },
