@@ -19,6 +19,7 @@ import {
   LOOK,
   LOST_WITHOUT_API_CAUSES,
   NEW_ORDER,
+  NO_ANSWERS,
   on,
   onEach,
   PAY,
@@ -252,6 +253,10 @@ const FIRST_ATTEMPTS = historiesWith(EVENT_HISTORY_DEFAULTS, {
   webhook_api_fails: answersRow(API_FAILURES, [
     "payments while the API answers 500 or incompletely",
     "API 返回 500 或不完整响应时的支付",
+  ]),
+  webhook_no_answer: answersRow(NO_ANSWERS, [
+    "payments while the API resets connections, or does not answer",
+    "API 重置连接或无响应时的支付",
   ]),
   api_refuses: {
     title: ["a payment after the API has refused requests", "API 拒绝查询之后的支付"],

@@ -115,7 +115,8 @@ export const API_FAILURES = [
   { action: "empty" },
   { action: "truncate" },
 ] as const;
-export const API_PROBLEMS = [...API_REFUSALS, ...API_FAILURES];
+export const NO_ANSWERS = [{ action: "reset" }, { action: "lose_request" }] as const;
+export const API_PROBLEMS = [...API_REFUSALS, ...API_FAILURES, ...NO_ANSWERS];
 export const SLOW_API_MS = 300;
 export const API = {
   busy: apiAnswers({ action: "status", status: 503 }),
