@@ -200,8 +200,7 @@ async function runConcurrently(play: Play, acts: readonly ConcurrentStep[]): Pro
     await visit(play, orderName);
   };
   const playLater = async ({ steps, share, during, delayMs = 0 }: ShareStep): Promise<void> => {
-    const { visitMs = 0 } = purchaseOf(play, "a");
-    await pause(share * (during === "visit" ? visitMs : bench.recording.answerMs + delayMs));
+    await pause(share * (during === "visit" ? visitMsOf(play) : bench.recording.answerMs + delayMs));
     for (const step of steps) if ((await playStep(play, step)) === false) break;
   };
   await awaitAll([
@@ -248,7 +247,7 @@ async function visit(
     { page: shop.returnUrl, checkout, form, session: sessionId, cookies, firstFailureStatus },
   );
   if (isClosed === true) {
-    await world.sleep((purchase.visitMs ?? 0) * CLOSED_SHARE, bench.signal);
+    await world.sleep(visitMsOf(play) * CLOSED_SHARE, bench.signal);
     closeController.abort();
     await visiting;
     return;
@@ -256,6 +255,10 @@ async function visit(
   const result = await visiting;
   purchase.visitMs = world.monotonic() - startedAt;
   facts.push({ kind: "visit", ...result });
+}
+
+function visitMsOf({ orders }: Play): number {
+  return orders.flatMap(({ visitMs }) => visitMs ?? []).at(-1) ?? 0;
 }
 
 function sessionOf(play: Play, purchase: Purchase, session: ReturnForm["session"]): string | null {

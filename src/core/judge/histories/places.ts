@@ -15,6 +15,7 @@ import {
   LOOK,
   LOST_WITHOUT_API_CAUSES,
   NEW_ORDER,
+  on,
   PAY,
   RETURN_LOSS_CAUSES,
   SECOND_ATTEMPT_CAUSES,
@@ -30,6 +31,7 @@ import {
   visitAs,
   wait,
   waitForOthers,
+  type FaultsStep,
   type OrderStep,
   type UnpaidEnd,
 } from "./steps.ts";
@@ -38,8 +40,8 @@ type Place = Pick<History, "title" | "needs" | "causes" | "isLong"> & {
   readonly kind: (typeof PLACE_KINDS)[number];
   readonly part?: History["part"];
   readonly start?: readonly OrderStep[];
-  readonly api?: Step;
-  readonly payment?: (events: readonly Step[]) => readonly Step[];
+  readonly api?: FaultsStep;
+  readonly payment?: (events: readonly Step[], api: FaultsStep) => readonly Step[];
   readonly events?: readonly OrderStep[];
   readonly after?: readonly Step[];
 };
@@ -65,7 +67,10 @@ function laterAttempt(title: Words, ...outcomes: readonly UnpaidEnd[]): Place {
   return { ...SECOND_ATTEMPT, title, start };
 }
 
-/** The customer pays, and the events arrive, while the shop asks a slow API for a return page. */
+/**
+ * The customer pays, and the events arrive, while the shop asks a slow API for a return page. The page is timed with
+ * another order, because a shop may do some work only at the first return to an order.
+ */
 function withinReturn(share: number, title: Words, form: ReturnForm = {}): Place {
   return {
     kind: "moment",
@@ -74,8 +79,11 @@ function withinReturn(share: number, title: Words, form: ReturnForm = {}): Place
     needs: ["returnUrl"],
     causes: RETURN_LOSS_CAUSES,
     api: API.slow,
-    payment: (events) => [
-      VISIT,
+    payment: (events, api) => [
+      ...on("b", ...NEW_ORDER),
+      { ...api, of: "b" },
+      ...on("b", VISIT),
+      api,
       atOnce(startNow(visitAs(form)), { steps: [PAY, ...events], share, during: "visit" }),
     ],
   };
@@ -295,7 +303,7 @@ function stepsOf({
   return [
     attempt?.start ?? NEW_ORDER,
     apiStep ?? [],
-    moment?.payment?.(eventSteps) ?? [PAY, ...eventSteps],
+    moment?.payment?.(eventSteps, apiStep ?? API.up) ?? [PAY, ...eventSteps],
     apiStep === API.busy ? wait(2000) : [],
     apiStep === undefined ? [] : API.up,
     EVENTS_AGAIN,

@@ -97,9 +97,10 @@ export function onEach(...steps: OrderSteps): readonly Step[] {
   return (["a", "b", "c"] as const).flatMap((order) => on(order, ...steps));
 }
 
+export type FaultsStep = Extract<Step, { act: "faults" }>;
 export type ApiFault = Pick<ScheduledFault, "action" | "status" | "latencyMs">;
 
-export function apiAnswers(fault: ApiFault, order: OrderName | "all" = "a"): Step {
+export function apiAnswers(fault: ApiFault, order: OrderName | "all" = "a"): FaultsStep {
   const match = { method: "GET", path: "/v1/checkout-sessions/*" } as const;
   return { act: "faults", of: order, faults: [{ ...fault, match, times: MAX_TIMES }] };
 }
