@@ -1,9 +1,9 @@
 import { flipDigits } from "../readiness/drills/webhook-case.ts";
 import { MAX_ORDER_ID_LENGTH } from "../checkout/create-request.ts";
 
-type SimilarIds = readonly [a: string, b: string, c: string];
+type SimilarIds = readonly [a: string, b: string, c: string, d?: string];
 
-/** Two order_ids that resemble the subject's in one way, for shops that confuse such order_ids. */
+/** Order_ids that resemble the subject's in one way, for shops that confuse such order_ids. */
 const SIMILAR_IDS = {
   other_case: (id) => {
     const letterId = /[A-Za-z]/.test(id) ? id : `a${id}`;
@@ -18,7 +18,12 @@ const SIMILAR_IDS = {
     changeCharacter(id, LAST_OF_NUMBER, 2),
   ],
   same_end: (id) => [id, changeCharacter(id, DIGIT_BEFORE_END, 1), changeCharacter(id, DIGIT_BEFORE_END, 2)],
-  digits: (id) => [id, swapDigits(id), changeCharacter(id, LAST_OF_NUMBER, 1)],
+  digits: (id) => [
+    id,
+    swapDigits(id),
+    changeCharacter(id, LAST_OF_NUMBER, 1),
+    changeCharacter(id, LAST_DIGIT, 3),
+  ],
   look_alike: (id) => [shortenId(id), addAccent(shortenId(id)), shortenId(id).replace(/(?=\d)|$/, "0")],
   same_number: (id) => {
     const number = shortenId(id.replaceAll(/\D|^0+/g, "") || "1", 2);
@@ -73,6 +78,7 @@ function swapDigits(id: string): string {
   return swappedId === id ? changeCharacter(id, DIGIT_BEFORE_END, 2) : swappedId;
 }
 
+const LAST_DIGIT = /\d(?=\D*$)/;
 /** The last character of the last part with a digit: `7` of INV-17-EUR, `f` of 1002f. */
 const LAST_OF_NUMBER = /(?:\d|(?<=\d[A-Za-z\d]*)[A-Za-z])(?=(?:[^A-Za-z\d]\D*)?$)/;
 

@@ -115,7 +115,7 @@ export const CLIENT_HISTORIES = {
     keys_digits: {
       title: ["creates for order_ids whose digits are similar", "创建请求的订单号数字相似"],
       neighbourKind: "digits",
-      steps: SIMILAR_CREATES,
+      steps: [...SIMILAR_CREATES, retriedCreate("d")],
     },
     bought_again_paid: {
       title: ["an order bought again after its payment", "支付后再次下单"],
