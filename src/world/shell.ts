@@ -58,10 +58,11 @@ export function runInShell(command: ShellCommand, usersMask: number): Promise<Sh
 
 /**
  * Kills the process group when descriptor 3 is closed, also if this process is killed. The watcher is not a child of
- * the command, and holds none of its outputs.
+ * the command, and holds none of its outputs. The trap lets the shell wait for a program that stops slowly: the group
+ * is killed when the shell ends.
  */
 const WATCHED_SHELL = `(({ read -r _ <&3; kill -9 -$$; } >/dev/null 2>&1 &) &)
-exec 3<&- /bin/sh -c "$1"`;
+exec 3<&- /bin/sh -c "trap exit TERM; $1"`;
 
 function spawnShell({ commandLine, env }: ShellCommand, usersMask: number) {
   const options = { env: { ...removeTokens(process.env), ...env }, windowsHide: true };

@@ -67,6 +67,19 @@ test("a merchant's command can handle SIGTERM and end by itself", async () => {
   expect(await running).toMatchObject({ ending: "aborted", exitCode: 0, stdout: "ended\n" });
 });
 
+test("a program in a merchant's command can stop slowly at a SIGTERM, and no later command runs", async () => {
+  const folder = tempFolder();
+  const asked = new AbortController();
+  const script = `process.on("SIGTERM", () => setTimeout(() => (console.log("ended"), process.exit(3)), 200));
+    setInterval(() => {}, 1000); require("node:fs").writeFileSync("begun", "");`;
+  const commandLine = `cd '${folder}' && "${process.execPath}" -e '${script}'; echo later`;
+  const command = { commandLine, env: {}, timeoutMs: 60_000, maxOutputBytes: 1000, signal: asked.signal };
+  const running = runMerchantCommand(REAL, command);
+  await eventually("it has begun", () => expect(readdirSync(folder)).toEqual(["begun"]));
+  asked.abort("terminate");
+  expect(await running).toMatchObject({ ending: "aborted", exitCode: 3, stdout: "ended\n" });
+});
+
 test("a merchant's command gets no token of the sandbox, and is not run for an order_id with a null byte", async () => {
   const env = { CHECKOUT_CONTROL_TOKEN: "a", CHECKOUT_SANDBOX_ADMIN_TOKEN: "b", SHOP: "c" };
   const command = { env, timeoutMs: 60_000, maxOutputBytes: 10_000 };
