@@ -89,12 +89,6 @@ export const BREAKAGES: readonly Breakage[] = [
   },
   {
     make: "express",
-    name: "compares_40_digits",
-    item: "webhook_verification",
-    causes: ["compares_prefix"],
-  },
-  {
-    make: "express",
     name: "ignores_the_timestamp",
     item: "webhook_verification",
     causes: ["no_staleness_check"],
@@ -113,12 +107,6 @@ export const BREAKAGES: readonly Breakage[] = [
   },
   {
     make: "python",
-    name: "tolerance_in_milliseconds",
-    item: "webhook_verification",
-    causes: ["no_staleness_check"],
-  },
-  {
-    make: "python",
     name: "takes_the_future",
     item: "webhook_verification",
     causes: ["takes_ahead"],
@@ -131,12 +119,6 @@ export const BREAKAGES: readonly Breakage[] = [
   },
   {
     make: "express",
-    name: "believes_the_return",
-    item: "return_origins",
-    causes: ["believes_return"],
-  },
-  {
-    make: "python",
     name: "believes_the_return",
     item: "return_origins",
     causes: ["believes_return"],

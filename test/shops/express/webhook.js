@@ -17,6 +17,5 @@ export function isGenuine(rawBody, headers, secret) {
 }
 
 function isSame(given, expected) {
-  if (has("compares_40_digits")) return given.slice(0, 40) === expected.slice(0, 40);
   return given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected));
 }

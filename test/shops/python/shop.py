@@ -105,8 +105,6 @@ def is_genuine(raw_body: bytes, timestamp: str, signature: str) -> bool:
     if not any([hmac.compare_digest(expected, one) for one in given]):
         return False
     age = time.time() - int(timestamp)
-    if BREAKAGE == "tolerance_in_milliseconds":
-        return abs(age) <= TOLERANCE_SECONDS * 1000
     if BREAKAGE == "takes_the_future":
         return age <= TOLERANCE_SECONDS
     return abs(age) <= TOLERANCE_SECONDS
@@ -177,8 +175,6 @@ class Shop(http.server.BaseHTTPRequestHandler):
         query = dict(urllib.parse.parse_qsl(url.query))
         if url.path == "/thanks":
             # A returning customer may not have paid: only the webhook proves a payment.
-            if BREAKAGE == "believes_the_return":
-                believe_return(query.get("order_id", ""))
             if BREAKAGE == "believes_the_return_later":
                 threading.Timer(1.5, believe_return, [query.get("order_id", "")]).start()
             return self.answer(200, b"Thank you. We tell you when your payment has arrived.")
