@@ -48,7 +48,11 @@ export function createTurnQueue(firstLimit = 1): TurnQueue {
       await takeTurn();
       const stepAside: StepAside = async (pause) => {
         endTurn();
-        await pause().finally(takeTurn);
+        try {
+          await pause();
+        } finally {
+          await takeTurn();
+        }
       };
       await work(stepAside).finally(endTurn);
     },
