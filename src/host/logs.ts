@@ -1,6 +1,6 @@
 import { createAccessLog, SILENT_LOG } from "../sandbox/runtime/access-log.ts";
 import { createFailureLog } from "../sandbox/runtime/failure-log.ts";
-import { ownerOfAnyKey } from "../sandbox/api/caller.ts";
+import { storeOfAnyKey } from "../sandbox/api/caller.ts";
 import { createRequestLog } from "../sandbox/runtime/request-log.ts";
 import { openRequestFile } from "../store/request/request-file.ts";
 import { DEFAULT_KEPT_REQUESTS } from "../core/request/logged-request.ts";
@@ -30,7 +30,7 @@ export function openLogs(
     failureLog,
     requestLog: createRequestLog(world, {
       open: () => openRequestFile(path, { nativeBinding: world.sqliteAddon(), pid: world.pid, report }),
-      ownerOf: (request) => ownerOfAnyKey(store, request) ?? { storeId: store.stores.first()?.id },
+      ownerOf: (request) => storeOfAnyKey(store, request) ?? { storeId: store.stores.first()?.id },
       maxRequests: keptRequests,
       startClock,
       report,

@@ -5,10 +5,10 @@ import { printable } from "../core/text.ts";
 import { recordHome } from "../sandbox/runtime/home.ts";
 import {
   refusalOfFirstStore,
-  seed,
-  type SeedHook,
+  seedSandbox,
+  type CreateConfiguredStores,
   type SeedRefusal,
-  type StoreMaker,
+  type StoreCreationContext,
 } from "../sandbox/runtime/seed.ts";
 import { isLogEmpty, IN_MEMORY, openingOfEmptyLog } from "../store/connection/database.ts";
 import { StorageUnavailable } from "../store/connection/storage-failure.ts";
@@ -28,7 +28,7 @@ type StateOrigin = Pick<SandboxSource, "heldFolder" | "secrets">;
 
 type StateParts = StateOrigin & {
   readonly store: Store;
-  readonly maker: StoreMaker;
+  readonly maker: StoreCreationContext;
   readonly forgetStore: (erasure: Erasure) => void;
 };
 
@@ -47,7 +47,7 @@ export async function openFirstStore(
       await finishErasures({ ...maker, store, forgetStore, assumptions: NO_ASSUMPTIONS });
     }
     const homeRecord = home === undefined ? undefined : recordHome(store, { path: home, adopt });
-    return Promise.all([seed(store, maker, seedHook), homeRecord]);
+    return Promise.all([seedSandbox(store, maker, seedHook), homeRecord]);
   });
   if (!storeOutcome.ok) return storeOutcome;
   const [seedOutcome, folderHold] = storeOutcome.value;
@@ -124,19 +124,22 @@ function loadMasterKey(
   return refusal === undefined ? key : refuseSeed(refusal, { heldFolder, secrets });
 }
 
-export function secretValues({ apiKey, signingSecret }: GivenSecrets): NonNullable<StoreMaker["presets"]> {
+export function secretValues({
+  apiKey,
+  signingSecret,
+}: GivenSecrets): NonNullable<StoreCreationContext["presets"]> {
   return { apiKey: apiKey?.value, signingSecret: signingSecret?.value };
 }
 
 async function setUp(
   { setup, port = DEFAULT_PORT, allowTarget = [] }: ServeOptions,
-  maker: StoreMaker & { readonly store: Store },
-): Promise<{ readonly seedHook?: SeedHook; readonly report?: () => void }> {
+  maker: StoreCreationContext & { readonly store: Store },
+): Promise<{ readonly seedHook?: CreateConfiguredStores; readonly report?: () => void }> {
   if (setup === undefined) return {};
   const { applyConfig } = await import("../sandbox/config/apply.ts");
   const targets = { allowedHosts: allowTarget, ownPort: port };
   let changes: readonly PlannedChange[] = [];
-  const applySetup: SeedHook = () => {
+  const applySetup: CreateConfiguredStores = () => {
     const outcome = applyConfig({ ...maker, targets }, { stores: setup.stores, prune: false });
     if (!outcome.ok) return outcome;
     changes = outcome.value.changes;

@@ -4,7 +4,7 @@ import type { HostedSettings } from "./shared/settings.ts";
 import { areaOf } from "../sandbox/areas.ts";
 import { OWNER } from "../sandbox/access/caller.ts";
 import { admitToControl } from "../sandbox/control-admission.ts";
-import { hostsOf } from "../sandbox/sandbox.ts";
+import { hostsByAudience } from "../sandbox/sandbox.ts";
 import { guardRequest, refuseBrowsers, requireOwnPage } from "../web/guard.ts";
 import type { HttpRequest } from "../world.ts";
 import type { HostedEnv } from "./env.ts";
@@ -15,7 +15,7 @@ const CHECKED_HEADERS = ["host", "expect", "origin", "authorization", "sec-fetch
 /** Refuses requests before they reach a Durable Object, because any web page can send any number of requests. */
 export function createAdmissionCheck(env: HostedEnv): (request: Request, url: URL) => boolean {
   const { SETTINGS, CONTROL_TOKEN: controlToken, ADMIN_TOKEN: adminToken } = env;
-  const hosts = hostsOf(hostedHosts(SETTINGS));
+  const hosts = hostsByAudience(hostedHosts(SETTINGS));
   // Only the object of the token's store knows whether the token exists, so any well-formed token is admitted here.
   const identify = (_kind: "token", token: string) =>
     storeTokenBits(token) === undefined ? undefined : OWNER;

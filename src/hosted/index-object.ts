@@ -4,7 +4,7 @@ import type { FirstStore } from "./shared/settings.ts";
 import { accept, mapValue } from "../core/outcome.ts";
 import { refuseFact } from "../core/refusals.ts";
 import { refuseNoStore } from "../sandbox/with-store.ts";
-import { chooseStores, finishErasures } from "../sandbox/runtime/erase.ts";
+import { findStoresToErase, finishErasures } from "../sandbox/runtime/erase.ts";
 import { createFailureLog } from "../sandbox/runtime/failure-log.ts";
 import type { Erasure } from "../store/erasures.ts";
 import type { Store } from "../store/store.ts";
@@ -130,7 +130,7 @@ function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
       }
     },
     reset: async (context, { body }) => {
-      const stores = chooseStores(context, body.store);
+      const stores = findStoresToErase(context, body.store);
       if (!stores.ok) return stores;
       const resets = await Promise.all(
         stores.value.map(({ storeId }) => storeObject(env, storeId).reset().catch(throwObjectFailure)),

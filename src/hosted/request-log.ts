@@ -1,6 +1,6 @@
 import { DEFAULT_KEPT_REQUESTS } from "../core/request/logged-request.ts";
 import { accept } from "../core/outcome.ts";
-import { ownerOfAnyKey } from "../sandbox/api/caller.ts";
+import { storeOfAnyKey } from "../sandbox/api/caller.ts";
 import { createRequestLog, type RequestLog } from "../sandbox/runtime/request-log.ts";
 import type { Connection } from "../store/connection/connection.ts";
 import { requestsTable, type RequestBatch } from "../store/request/requests.ts";
@@ -28,7 +28,7 @@ export function openRequestLog(world: WorkerWorld, { connection, store, report }
   };
   return createRequestLog(world, {
     open: () => accept(file),
-    ownerOf: (request) => ownerOfAnyKey(store, request) ?? { storeId: store.stores.first()?.id },
+    ownerOf: (request) => storeOfAnyKey(store, request) ?? { storeId: store.stores.first()?.id },
     maxRequests: DEFAULT_KEPT_REQUESTS,
     report: (problem) => report("request log", problem),
   });

@@ -28,7 +28,7 @@ export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: S
   const description = describe(SETTINGS);
   const sandbox = createSandbox(world, {
     ...description.settings,
-    ...storeMakerOf(env),
+    ...storeCreationContextOf(env),
     store,
     ...hostedHosts(SETTINGS),
     rateLimit: SETTINGS.rateLimit,
@@ -75,7 +75,7 @@ export function hostedHosts({ port, origin }: Pick<HostedSettings, "port" | "ori
 }
 
 /** Keeps no copy of new keys: only the caller receives a key. */
-export function storeMakerOf({ MASTER_KEY }: Pick<HostedEnv, "MASTER_KEY">) {
+export function storeCreationContextOf({ MASTER_KEY }: Pick<HostedEnv, "MASTER_KEY">) {
   return {
     masterKey: Buffer.from(MASTER_KEY, "hex"),
     keepKey: () => undefined,

@@ -15,7 +15,7 @@ import { createConnection } from "./connection.ts";
 import type { HostedEnv, StoreCalls, StoreInput } from "./env.ts";
 import { createStorelessSandbox } from "./nowhere.ts";
 import { REFUSED_OPERATIONS } from "./operations.ts";
-import { createHostedSandbox, storeMakerOf } from "./sandbox.ts";
+import { createHostedSandbox, storeCreationContextOf } from "./sandbox.ts";
 import { hasTables, migrateTables, openObjectStore } from "./store.ts";
 import { workerWorld } from "./world.ts";
 import type { SandboxDescription } from "../core/sandbox/description.ts";
@@ -134,7 +134,7 @@ function insertNewStore(
   const options = { storage, scheduler: world, onWrite: () => undefined };
   const store = openObjectStore(createConnection(storage), options);
   store.instance.renew(instanceId);
-  const maker = { world, ...storeMakerOf(env) };
+  const maker = { world, ...storeCreationContextOf(env) };
   return insertStore(store, maker, { ...given, ...(name && { name }), dialect, merchant });
 }
 

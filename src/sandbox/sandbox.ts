@@ -116,7 +116,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
   const dispatcher = createDispatcher(context, report("delivery"));
   const fail = createFailureAnswers(context, options.report);
   const timekeeper = createTimekeeper(world, { context: () => context, report: report("timer") });
-  const hosts = hostsOf(options);
+  const hosts = hostsByAudience(options);
   const service: Service = {
     answer: async (request) => {
       const startedAt = world.monotonic();
@@ -243,7 +243,7 @@ async function catchUp(context: SandboxContext): Promise<void> {
   await context.wakeStores(store.clocks.storeIds());
 }
 
-export function hostsOf(
+export function hostsByAudience(
   options: Pick<
     SandboxOptions,
     "port" | "allowHosts" | "allowControlHosts" | "addresses" | "publicUrl" | "portalUrl"

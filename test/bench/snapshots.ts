@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { restoreSnapshot, takeSnapshot, type SnapshotContext } from "../../src/sandbox/runtime/snapshots.ts";
-import { seed } from "../../src/sandbox/runtime/seed.ts";
+import { seedSandbox } from "../../src/sandbox/runtime/seed.ts";
 import { createStoreGate } from "../../src/sandbox/runtime/store-gate.ts";
 import { REAL } from "../support/real.ts";
 import { IN_MEMORY } from "../../src/store/connection/database.ts";
@@ -83,7 +83,7 @@ async function openOurs(
     keepKeySoon: () => Promise.resolve(),
     keepName: () => undefined,
   };
-  const seeded = await seed(store, { world: REAL, masterKey, ...keeping });
+  const seeded = await seedSandbox(store, { world: REAL, masterKey, ...keeping });
   if (!seeded.ok) throw new Error("no store was made");
   const { id: storeId } = seeded.value;
   await store.write(() => addOrders(store, storeId, { uuid: REAL.uuid, orders }));

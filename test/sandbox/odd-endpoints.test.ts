@@ -5,7 +5,7 @@ import { DELIVERY_CAUSES } from "../../src/core/explain/delivery-sentences.ts";
 import { CONNECTION_FAULTS } from "../../src/core/network/connection-fault.ts";
 import { english, translatorFor } from "../../src/core/language.ts";
 import { attemptResultOf } from "../../src/sandbox/webhook/send.ts";
-import { factsOf, postToReceiver } from "../../src/sandbox/webhook/post.ts";
+import { attemptFactsOf, postToReceiver } from "../../src/sandbox/webhook/post.ts";
 import { describeFailure } from "../../src/web/failure.ts";
 import type { TlsTrust } from "../../src/world.ts";
 import { CERTIFICATE } from "../support/certificate.ts";
@@ -36,7 +36,7 @@ async function attempt(url: string, code: string | undefined, deliveryTls?: TlsT
     status: "status" in ended ? ended.status : null,
     error: "error" in ended ? ended.error : null,
     answer: result === "forbidden" || !result.ok ? null : Buffer.from(result.body),
-    facts: factsOf(result),
+    facts: attemptFactsOf(result),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { StoreMaker } from "../../sandbox/runtime/seed.ts";
+import type { StoreCreationContext } from "../../sandbox/runtime/seed.ts";
 import type { Credentials } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { readCredentials, writeCredentials } from "./state-folder.ts";
@@ -9,7 +9,7 @@ type Stores = Credentials["stores"];
 export function createKeyWriter(
   world: Pick<World, "files" | "soon">,
   folder: string | undefined,
-): Pick<StoreMaker, "keepKey" | "keepKeySoon" | "keepName"> {
+): Pick<StoreCreationContext, "keepKey" | "keepKeySoon" | "keepName"> {
   if (folder === undefined)
     return { keepKey: () => undefined, keepKeySoon: () => Promise.resolve(), keepName: () => undefined };
   const read = (): Credentials => {
@@ -38,7 +38,7 @@ export function createKeyWriter(
 function batchWrites(
   { soon }: Pick<World, "soon">,
   write: (addedStores: Stores) => void,
-): StoreMaker["keepKeySoon"] {
+): StoreCreationContext["keepKeySoon"] {
   let pendingWrite: { readonly stores: Stores; readonly promise: Promise<void> } | undefined;
   const beginWrite = (): NonNullable<typeof pendingWrite> => {
     const stores: Stores = {};

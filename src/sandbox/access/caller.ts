@@ -24,7 +24,7 @@ export function callerOfSession(
   return session.role === "administrator" ? ADMINISTRATOR : (session.limit ?? OWNER);
 }
 
-export function permit({ role }: Caller, minRole: MinRole, operation: string): Outcome<void> {
+export function requireRole({ role }: Caller, minRole: MinRole, operation: string): Outcome<void> {
   if (isPermitted(role, minRole)) return accept(undefined);
   if (role === "owner") return refuseFact("not_administrator", { operation });
   if (role === "administrator") return refuseFact("not_of_administrator", { operation });
@@ -34,17 +34,21 @@ export function permit({ role }: Caller, minRole: MinRole, operation: string): O
   });
 }
 
-export function permitStore(caller: Caller, storeId: string | undefined): Outcome<void> {
-  const isOwn = storeId === undefined || reaches(caller, storeId);
+export function requireStoreAccess(caller: Caller, storeId: string | undefined): Outcome<void> {
+  const isOwn = storeId === undefined || hasStoreAccess(caller, storeId);
   return isOwn ? accept(undefined) : refuseUnknownStore(storeId);
 }
 
-export function reaches(caller: Caller, storeId: string | null): boolean {
+export function hasStoreAccess(caller: Caller, storeId: string | null): boolean {
   return caller.storeId === null || storeId === caller.storeId;
 }
 
-export function knowsStore({ stores }: Pick<Store, "stores">, caller: Caller, storeId: string): boolean {
-  return reaches(caller, storeId) && stores.names(storeId) !== undefined;
+export function hasAccessToExistingStore(
+  { stores }: Pick<Store, "stores">,
+  caller: Caller,
+  storeId: string,
+): boolean {
+  return hasStoreAccess(caller, storeId) && stores.names(storeId) !== undefined;
 }
 
 export function defaultStoreOf({ stores }: Pick<Store, "stores">, caller: Caller): string | undefined {

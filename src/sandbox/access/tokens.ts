@@ -34,7 +34,7 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
       // In a hosted service, the random bytes of API keys and tokens contain a mark by which requests are routed to the
       // store's object.
       const token = isLink
-        ? newCode(world)
+        ? newSignInCode(world)
         : formatStoreToken(world.randomBytes(API_KEY_RANDOM_BYTES, "api key"));
       const tokenFields = { storeId, role, kind, sessionMs: isLink ? validMs : null, linkId: null };
       return withStore({ store, world }, storeId, () =>
@@ -88,6 +88,6 @@ function isActive(entry: TokenEntry | undefined, now: number): boolean {
 }
 
 /** A UUID in base64url (22 characters), so that a link fits into 80 columns. */
-export function newCode({ freshId }: Pick<World, "freshId">): string {
+export function newSignInCode({ freshId }: Pick<World, "freshId">): string {
   return Buffer.from(freshId().replaceAll("-", ""), "hex").toString("base64url");
 }

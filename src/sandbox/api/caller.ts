@@ -28,7 +28,7 @@ export function dialectFor(
 }
 
 /** Also finds the store of a revoked key, and is slower than `callerOf`. */
-export function ownerOfAnyKey(
+export function storeOfAnyKey(
   store: Pick<Store, "credentials" | "stores">,
   { rawHeaders = [] }: Partial<Pick<HttpRequest, "rawHeaders">>,
 ): { readonly storeId: string; readonly clock: StoreClock | undefined } | undefined {

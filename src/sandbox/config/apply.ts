@@ -7,11 +7,11 @@ import type { Store } from "../../store/store.ts";
 import { storeTime } from "../with-store.ts";
 import { recordApproval } from "../checkout/prices.ts";
 import { createKey } from "../runtime/keys.ts";
-import { insertStore, type NewStore, type StoreMaker } from "../runtime/seed.ts";
-import { dropEndpoint, insertEndpoint } from "../webhook/endpoints.ts";
+import { insertStore, type NewStore, type StoreCreationContext } from "../runtime/seed.ts";
+import { removeEndpointById, insertEndpoint } from "../webhook/endpoints.ts";
 import { configState } from "./state.ts";
 
-export type ConfigContext = StoreMaker & { readonly store: Store; readonly targets: TargetPolicy };
+export type ConfigContext = StoreCreationContext & { readonly store: Store; readonly targets: TargetPolicy };
 
 /** With `prune`, entries of these stores that the configuration does not contain are removed. */
 type ConfigInput = { readonly stores: readonly RequestedStore[]; readonly prune: boolean };
@@ -127,6 +127,6 @@ function changeEndpoint(
   const { action, storeId, name: url, endpointId, events: eventTypes, inOrder, ca } = change;
   if (endpointId === undefined)
     insertEndpoint(context, { storeId, kind: "url", url, eventTypes, inOrder, ca }, now);
-  else if (action === "remove") dropEndpoint(store, endpointId, now);
+  else if (action === "remove") removeEndpointById(store, endpointId, now);
   else store.endpoints.setSettings(endpointId, { url, eventTypes, inOrder, ca });
 }

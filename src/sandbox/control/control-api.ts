@@ -24,7 +24,7 @@ import { printableLiteral, UUID_SOURCE } from "../../core/text.ts";
 import { jsonHeaders } from "../../web/answer.ts";
 import { headerLines, splitTarget } from "../../web/http.ts";
 import { createRouter } from "../../web/router.ts";
-import { defaultStoreOf, knowsStore, permit, type Caller } from "../access/caller.ts";
+import { defaultStoreOf, hasAccessToExistingStore, requireRole, type Caller } from "../access/caller.ts";
 import { withoutSecrets } from "../access/redaction.ts";
 import { answerRefusal, type Answer } from "../answer.ts";
 import type { Area, AreaRoute, AreaRequest } from "../area.ts";
@@ -92,7 +92,7 @@ async function answerCall(
   context: ControlContext,
   { request, requestId, query, params, caller }: AreaRequest<Caller>,
 ): Promise<Outcome<Answer>> {
-  const permission = permit(caller, CONTROL_OPERATIONS[name].minRole, name);
+  const permission = requireRole(caller, CONTROL_OPERATIONS[name].minRole, name);
   if (!permission.ok) return permission;
   const storeId = findStore(context, caller, params["store_id"] ?? "");
   if (!storeId.ok) return storeId;
@@ -169,7 +169,7 @@ function findStore({ store }: ControlContext, caller: Caller, storeId: string): 
   if (storeId === "") return accept(storeId);
   const id = storeId === DEFAULT_STORE ? defaultStoreOf(store, caller) : storeId;
   if (id === undefined) return refuseNoStore();
-  return knowsStore(store, caller, id) ? accept(id) : refuseUnknownStore(id);
+  return hasAccessToExistingStore(store, caller, id) ? accept(id) : refuseUnknownStore(id);
 }
 
 function readQuery(query: string): Outcome<Readonly<Record<string, string>>> {

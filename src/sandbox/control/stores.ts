@@ -2,7 +2,7 @@ import { NEW_MERCHANT } from "../../core/control/operations/stores.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import type { StoreDetails } from "../../store/stores.ts";
-import { permitStore, reaches, type Caller } from "../access/caller.ts";
+import { requireStoreAccess, hasStoreAccess, type Caller } from "../access/caller.ts";
 import { refuseUnknownStore } from "../with-store.ts";
 import { deleteStore, resetStores } from "../runtime/erase.ts";
 import {
@@ -30,7 +30,7 @@ export const storesHandlers = {
     return accept({ ...storeFields, storeId });
   },
   listStores: async ({ store }, { caller }) => {
-    const permittedStores = store.stores.all().filter(({ id }) => reaches(caller, id));
+    const permittedStores = store.stores.all().filter(({ id }) => hasStoreAccess(caller, id));
     return accept({ stores: permittedStores.map(entryOf) });
   },
   storeAccess: async ({ store, masterKey }, { storeId }) => {
@@ -45,8 +45,8 @@ export const storesHandlers = {
   },
   reset: async (context, { body: { store: namedStore }, caller }) => {
     // A limited caller must name its own store: without a name, all stores are reset.
-    if (namedStore === undefined && !reaches(caller, null)) return refuseFact("store_id_missing", {});
-    const permission = permitStore(caller, namedStore);
+    if (namedStore === undefined && !hasStoreAccess(caller, null)) return refuseFact("store_id_missing", {});
+    const permission = requireStoreAccess(caller, namedStore);
     if (!permission.ok) return permission;
     const outcome = await resetStores(context, namedStore);
     if (!outcome.ok) return outcome;
@@ -62,7 +62,7 @@ export const storesHandlers = {
   createSnapshot: async (context, { body: { name } }) => createSnapshot(context, name, "all"),
   listSnapshots: async (context, { caller }) => accept({ snapshots: snapshotsOf(context, caller) }),
   restoreStoreSnapshot: async (context, { storeId, caller, body: { name, ...options } }) => {
-    if (!reaches(caller, null) && (options.trust === true || options.adopt === true))
+    if (!hasStoreAccess(caller, null) && (options.trust === true || options.adopt === true))
       return refuseFact("only_own_snapshots", {});
     const check = requireOwnSnapshot(context, caller, name);
     return check.ok ? restoreNamedSnapshot(context, name, { scope: { storeId }, ...options }) : check;
@@ -88,11 +88,14 @@ export const storesHandlers = {
 } satisfies HandlersOf<"stores">;
 
 function snapshotsOf(context: OperationContext, caller: Caller): readonly NamedSnapshot[] {
-  return listSnapshots(context, context.snapshotStorage).filter(({ storeId }) => reaches(caller, storeId));
+  return listSnapshots(context, context.snapshotStorage).filter(({ storeId }) =>
+    hasStoreAccess(caller, storeId),
+  );
 }
 
 function requireOwnSnapshot(context: OperationContext, caller: Caller, name: string): Outcome<void> {
-  const isOwn = reaches(caller, null) || snapshotsOf(context, caller).some((item) => item.name === name);
+  const isOwn =
+    hasStoreAccess(caller, null) || snapshotsOf(context, caller).some((item) => item.name === name);
   return isOwn ? accept(undefined) : refuseUnknownSnapshot(name);
 }
 

@@ -95,7 +95,7 @@ async function move(
     await drain();
     [reachedTime, isOver] = [stopTime, isLast];
   }
-  const undeliveredCount = isTimeMove ? countDue(context, storeId, now) : 0;
+  const undeliveredCount = isTimeMove ? countDueDeliveries(context, storeId, now) : 0;
   return accept({
     now,
     frozen: newClock.frozenAt !== null,
@@ -105,7 +105,11 @@ async function move(
   });
 }
 
-export function countDue({ store }: Pick<ServiceContext, "store">, storeId: string, now: number): number {
+export function countDueDeliveries(
+  { store }: Pick<ServiceContext, "store">,
+  storeId: string,
+  now: number,
+): number {
   const enabledEndpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
   return enabledEndpoints.reduce((sum, { id }) => sum + store.deliveries.countDue(id, now), 0);
 }

@@ -30,7 +30,7 @@ export async function resetStores(
   nameOrId: string | undefined,
 ): Promise<Outcome<readonly ErasedStore[]>> {
   const { store, storeGate, world } = context;
-  const chosenStores = chooseStores(context, nameOrId);
+  const chosenStores = findStoresToErase(context, nameOrId);
   if (!chosenStores.ok) return chosenStores;
   const ids = chosenStores.value.map(({ storeId }) => storeId);
   return storeGate.runAlone(ids, async () => {
@@ -87,7 +87,7 @@ export async function finishErasures(
 type FinishErasureContext = Omit<ErasureContext, "world" | "storeGate" | "onNewInstance">;
 
 /** Default: all stores. Refuses a name that several stores have. */
-export function chooseStores(
+export function findStoresToErase(
   { store }: Pick<ErasureContext, "store">,
   nameOrId: string | undefined,
 ): Outcome<readonly ErasedStore[]> {

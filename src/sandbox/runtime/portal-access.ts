@@ -3,7 +3,7 @@ import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import type { World } from "../../world.ts";
 import type { LimitedCaller } from "../access/caller.ts";
-import { newCode, type Tokens } from "../access/tokens.ts";
+import { newSignInCode, type Tokens } from "../access/tokens.ts";
 
 export type PortalRole = "merchant" | "administrator";
 
@@ -96,7 +96,7 @@ function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
   return {
     /** `expiresAt`: milliseconds by the real clock. */
     issue: () => {
-      const issuedCode = { code: newCode({ freshId }), expiresAt: now() + CODE_LIFETIME_MS };
+      const issuedCode = { code: newSignInCode({ freshId }), expiresAt: now() + CODE_LIFETIME_MS };
       codes = [...codes, issuedCode].slice(-MAX_CODES);
       return issuedCode;
     },

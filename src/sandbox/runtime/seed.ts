@@ -53,7 +53,7 @@ type GivenStore = {
   readonly dialect?: Dialect | undefined;
 };
 
-export type StoreMaker = {
+export type StoreCreationContext = {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes" | "freshId">;
   readonly masterKey: Uint8Array;
   readonly presets?: Pick<GivenStore, "apiKey" | "signingSecret">;
@@ -65,16 +65,16 @@ export type StoreMaker = {
   readonly dialect?: Dialect | undefined;
 };
 
-export type SeedHook = () => Outcome<readonly NewStore[]>;
+export type CreateConfiguredStores = () => Outcome<readonly NewStore[]>;
 
 /**
  * Calls `keepKey` before the key's hash is committed: a crash can leave a key without a store, but no store without its
  * key. Refuses secrets that differ from an existing first store's (decision 78).
  */
-export async function seed(
+export async function seedSandbox(
   store: Store,
-  maker: StoreMaker,
-  seedHook?: SeedHook,
+  maker: StoreCreationContext,
+  seedHook?: CreateConfiguredStores,
 ): Promise<Outcome<FirstStore, SeedRefusal | Refusal>> {
   const findOrCreate = (): Outcome<FirstStore, SeedRefusal | Refusal> => {
     const refusal = refusalOfFirstStore(store, maker);
@@ -95,7 +95,7 @@ export async function seed(
 
 export function refusalOfFirstStore(
   store: Store,
-  { masterKey, presets = {}, dialect }: Pick<StoreMaker, "masterKey" | "presets" | "dialect">,
+  { masterKey, presets = {}, dialect }: Pick<StoreCreationContext, "masterKey" | "presets" | "dialect">,
 ): SeedRefusal | undefined {
   const firstStore = store.stores.first();
   if (firstStore === undefined) return undefined;
@@ -122,7 +122,7 @@ type RequestedStore = Pick<GivenStore, "dialect"> & {
  * merchant: the first store's.
  */
 export async function createStore(
-  { store, ...maker }: StoreMaker & { readonly store: Store },
+  { store, ...maker }: StoreCreationContext & { readonly store: Store },
   { name = DEFAULT_STORE_NAME, merchant, dialect }: RequestedStore,
 ): Promise<Outcome<NewStore>> {
   const hasMerchant = (): boolean => merchant?.isNew !== false || store.stores.hasMerchant(merchant.id);
@@ -140,7 +140,7 @@ export async function createStore(
 
 export function insertStore(
   store: Store,
-  { world, masterKey, keepKey, presets = {}, startClock = REAL_CLOCK, ...maker }: StoreMaker,
+  { world, masterKey, keepKey, presets = {}, startClock = REAL_CLOCK, ...maker }: StoreCreationContext,
   givenStore: GivenStore = {},
 ): NewStore {
   const createdAt = storeNow(startClock, world.now());

@@ -3,12 +3,12 @@ import type { World } from "../../world.ts";
 import { createAlarm } from "../runtime/alarm.ts";
 import { createWorkers } from "../runtime/workers.ts";
 import { recordAttemptResult, type RecordContext } from "./record-result.ts";
-import { sendAttempt, type EndedAttempt, type SendContext } from "./send.ts";
+import { sendAttempt, type AttemptWithResult, type SendContext } from "./send.ts";
 import {
   NO_DELIVERIES,
   takeDueDeliveries,
   type StartedAttempt,
-  type StartedAttempts,
+  type AttemptBatch,
   type TakeContext,
 } from "./take-due.ts";
 import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
@@ -21,7 +21,7 @@ export type FinishedAttempt = { readonly ordinal: number; readonly entry: Finish
 
 type EndpointQueue = {
   readonly posts: Set<Promise<void>>;
-  readonly results: { readonly ordinal: number; readonly attempt: EndedAttempt }[];
+  readonly results: { readonly ordinal: number; readonly attempt: AttemptWithResult }[];
   /** The newest attempt of each delivery: after a restore, the result of an older attempt must not be recorded. */
   readonly ordinals: Map<string, number>;
   isFull: boolean;
@@ -146,11 +146,11 @@ async function recordAndTake(
   context: DispatchContext,
   queue: EndpointQueue,
   options: {
-    readonly take: (inFlightCount: number) => StartedAttempts;
+    readonly take: (inFlightCount: number) => AttemptBatch;
     readonly isStopped: () => boolean;
     readonly report: (error: unknown) => void;
   },
-): Promise<StartedAttempts & { readonly finished: readonly FinishedAttempt[]; readonly endedCount: number }> {
+): Promise<AttemptBatch & { readonly finished: readonly FinishedAttempt[]; readonly endedCount: number }> {
   const { store, world } = context;
   if (queue.results.length > 0) await awaitOtherEnds(world, queue);
   for (;;) {

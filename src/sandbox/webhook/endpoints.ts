@@ -129,7 +129,7 @@ export function setEndpointState(
 /** Drops queued deliveries, and keeps the audit of past attempts. */
 export function removeEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<Endpoint>> {
   return withEndpoint(context, ref, (endpoint, now) => {
-    dropEndpoint(context.store, endpoint.id, now);
+    removeEndpointById(context.store, endpoint.id, now);
     return accept({ ...endpoint, state: "disabled", reason: "removed" });
   });
 }
@@ -229,7 +229,7 @@ export function insertEndpoint(
   return endpoint;
 }
 
-export function dropEndpoint(
+export function removeEndpointById(
   { deliveries, endpoints }: Pick<Store, "deliveries" | "endpoints">,
   id: string,
   now: number,

@@ -95,7 +95,7 @@ const UNRESOLVED_HOST: OutboundResult = {
 };
 
 /** Facts that the status or error does not state; null if there are none. */
-export function factsOf(result: PostResult["result"]): AttemptFacts | null {
+export function attemptFactsOf(result: PostResult["result"]): AttemptFacts | null {
   if (result === "forbidden") return null;
   const answerFields = result.ok ? answerFacts(result.headers) : { ...result.facts, message: result.message };
   const facts = Object.entries(answerFields).map(([name, value]) => [

@@ -12,8 +12,8 @@ import { LISTENER_DISCONNECTED, type Endpoint } from "../../core/webhook/endpoin
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";
-import { factsOf } from "./post.ts";
-import { attemptResultOf, type EndedAttempt } from "./send.ts";
+import { attemptFactsOf } from "./post.ts";
+import { attemptResultOf, type AttemptWithResult } from "./send.ts";
 import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
 export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: DeliverySchedule };
@@ -21,7 +21,7 @@ export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: Deli
 /** Undefined if the attempt no longer exists because of a reset or restore. Call inside a write. */
 export function recordAttemptResult(
   context: RecordContext,
-  endedAttempt: EndedAttempt,
+  endedAttempt: AttemptWithResult,
   clock: StoreClock,
 ): FinishedAttemptEntry | undefined {
   const { store, world } = context;
@@ -55,7 +55,7 @@ export function recordAttemptResult(
   const error = "error" in outcome ? outcome.error : null;
   const [address, answer] =
     result === "forbidden" ? [null, null] : [result.address ?? null, answerOf(result)];
-  const facts = factsOf(result);
+  const facts = attemptFactsOf(result);
   const end = { finishedAt: now, milliseconds, address, status, error, answer, nextAt, facts };
   if (!store.deliveryAttempts.finish({ deliveryId, number }, end)) return undefined;
   context.writeSignals.notify(storeId, { checkoutId: delivery.checkoutId });
@@ -117,7 +117,7 @@ function judgeEndpoint(
   else if (endpoint.failingSince === null) store.endpoints.setFailingSince(endpoint.id, since);
 }
 
-function hasKeptConnectionFailed(result: EndedAttempt["result"]): boolean {
+function hasKeptConnectionFailed(result: AttemptWithResult["result"]): boolean {
   if (result === "forbidden" || result.ok || result.wasReused !== true) return false;
   return result.failure === "connection_lost" || result.failure === "bad_answer";
 }

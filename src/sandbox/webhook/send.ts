@@ -10,14 +10,14 @@ export type SendContext = PostContext & {
   readonly log: Pick<AccessLog, "add">;
 };
 
-export type EndedAttempt = StartedAttempt & PostResult;
+export type AttemptWithResult = StartedAttempt & PostResult;
 
 /** An internal error counts as a lost connection, because the webhook may have been sent. */
 export async function sendAttempt(
   context: SendContext,
   attempt: StartedAttempt,
   report: (error: unknown) => void,
-): Promise<EndedAttempt> {
+): Promise<AttemptWithResult> {
   const endedAttempt = await sendSafely(context, attempt, report);
   context.log.add(logEntryOf(endedAttempt, context.world.now()));
   return endedAttempt;
@@ -27,7 +27,7 @@ async function sendSafely(
   context: SendContext,
   attempt: StartedAttempt,
   report: (error: unknown) => void,
-): Promise<EndedAttempt> {
+): Promise<AttemptWithResult> {
   const { endpoint, request, connection } = attempt;
   const { url, storeId, ca } = endpoint;
   const { headers, body } = request;
@@ -46,7 +46,7 @@ async function sendSafely(
 }
 
 function logEntryOf(
-  { endpoint, delivery, event, number, result, milliseconds }: EndedAttempt,
+  { endpoint, delivery, event, number, result, milliseconds }: AttemptWithResult,
   at: number,
 ): DeliveryAttemptEntry {
   const outcome = attemptResultOf(result, at);

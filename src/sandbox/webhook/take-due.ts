@@ -42,16 +42,16 @@ type TakeOptions = {
 };
 
 /** `isFull`: take nothing more until one of the attempts has ended. */
-export type StartedAttempts = { readonly attempts: readonly StartedAttempt[]; readonly isFull: boolean };
+export type AttemptBatch = { readonly attempts: readonly StartedAttempt[]; readonly isFull: boolean };
 
-export const NO_DELIVERIES: StartedAttempts = { attempts: [], isFull: false };
+export const NO_DELIVERIES: AttemptBatch = { attempts: [], isFull: false };
 
 /** Call inside a write. Takes at most as many deliveries as the endpoint's limit in flight allows. */
 export function takeDueDeliveries(
   context: TakeContext,
   endpointId: string,
   options: { readonly inFlightCount: number; readonly expect: TakeOptions["expect"] },
-): StartedAttempts {
+): AttemptBatch {
   const { store, world } = context;
   const endpoint = store.endpoints.find(endpointId);
   if (endpoint?.state !== "enabled") return NO_DELIVERIES;

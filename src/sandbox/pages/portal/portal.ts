@@ -8,7 +8,13 @@ import { readForwardedHosts, headerLines, splitTarget } from "../../../web/http.
 import type { Asset } from "../../../web/asset.ts";
 import { createRouter } from "../../../web/router.ts";
 import type { HttpRequest } from "../../../world.ts";
-import { callerOfSession, defaultStoreOf, knowsStore, permit, permitStore } from "../../access/caller.ts";
+import {
+  callerOfSession,
+  defaultStoreOf,
+  hasAccessToExistingStore,
+  requireRole,
+  requireStoreAccess,
+} from "../../access/caller.ts";
 import { withoutSecrets } from "../../access/redaction.ts";
 import type { Area, AreaRequest } from "../../area.ts";
 import type { PortalSession } from "../../runtime/portal-access.ts";
@@ -106,8 +112,8 @@ function permitRoute(
   if (minRole === null) return accept(undefined);
   if (session === undefined) return refuseFact("not_signed_in", {});
   const caller = callerOfSession(session);
-  const permission = permit(caller, minRole, "this page");
-  return permission.ok ? permitStore(caller, params["store_id"]) : permission;
+  const permission = requireRole(caller, minRole, "this page");
+  return permission.ok ? requireStoreAccess(caller, params["store_id"]) : permission;
 }
 
 /**
@@ -127,7 +133,8 @@ function firstStoreRoute(path: "/portal" | "/portal/{anything}"): PortalRoute {
   return portalRoute({ path, minRole: "viewer" }, ({ store }, call) => {
     const { anything = "start" } = call.params;
     const caller = callerOfSession(call.caller);
-    if (knowsStore(store, caller, anything)) return accept(redirectTo(call, `/portal/${anything}/start`));
+    if (hasAccessToExistingStore(store, caller, anything))
+      return accept(redirectTo(call, `/portal/${anything}/start`));
     const defaultStoreId = defaultStoreOf(store, caller);
     if (defaultStoreId === undefined) return refuseFact("no_store_at_all", {});
     const page = `/portal/${defaultStoreId}/${anything}`;

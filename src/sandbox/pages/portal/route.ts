@@ -16,7 +16,7 @@ import { headerLines } from "../../../web/http.ts";
 import { emptyResponse, pageResponse, parseForm, redirect } from "../../../web/page.ts";
 import type { Answer } from "../../answer.ts";
 import type { AreaRoute, AreaRequest } from "../../area.ts";
-import { callerOfSession, permitStore } from "../../access/caller.ts";
+import { callerOfSession, requireStoreAccess } from "../../access/caller.ts";
 import { refuseUnknownStore } from "../../with-store.ts";
 import { resolvesWithin } from "../../runtime/store-gate.ts";
 import { runOperation } from "../../control/handlers.ts";
@@ -249,7 +249,7 @@ async function answerRefusedForm(
   const { call } = view;
   const storeId = storeOf?.(fields) ?? view.storeId;
   // The form's page can be of another store than the path.
-  const permission = permitStore(callerOfSession(call.caller), storeId);
+  const permission = requireStoreAccess(callerOfSession(call.caller), storeId);
   if (!permission.ok) return permission;
   const path = addressOf({ storeId, id: view.id });
   const formView: View = {

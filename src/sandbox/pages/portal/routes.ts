@@ -4,7 +4,7 @@ import { partWords } from "../../../core/fact.ts";
 import type { Words } from "../../../core/language.ts";
 import { accept, mapValue, type Outcome } from "../../../core/outcome.ts";
 import { displayText } from "../../../core/text.ts";
-import { callerOfSession, permitStore } from "../../access/caller.ts";
+import { callerOfSession, requireStoreAccess } from "../../access/caller.ts";
 import { refuseUnknownStore } from "../../with-store.ts";
 import { adminOverviewPage } from "./admin/overview-page.ts";
 import { adminStorePage, parseActionForm } from "./admin/store-page.ts";
@@ -377,7 +377,7 @@ function parseName(fields: Fields): unknown {
 function parseResetForm(fields: Fields, { context, view }: ActionContext): Outcome<unknown> {
   const storeId = fields.get("store") ?? "";
   // The permission is checked first, because the refusal of a wrong name shows the right name.
-  const permission = permitStore(callerOfSession(view.call.caller), storeId);
+  const permission = requireStoreAccess(callerOfSession(view.call.caller), storeId);
   if (!permission.ok) return permission;
   return mapValue(parseStoreConfirmation(fields, { context, storeId }), (name) => ({ store: name }));
 }

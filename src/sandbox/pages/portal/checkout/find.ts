@@ -3,7 +3,7 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { refuseFact } from "../../../../core/refusals.ts";
 import { displayText } from "../../../../core/text.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
-import { callerOfSession, defaultStoreOf, reaches } from "../../../access/caller.ts";
+import { callerOfSession, defaultStoreOf, hasStoreAccess } from "../../../access/caller.ts";
 import type { Answer } from "../../../answer.ts";
 import type { AreaRequest } from "../../../area.ts";
 import { findPathInAnyStore, findPathInStore } from "../../../explain/portal-page.ts";
@@ -42,7 +42,7 @@ export async function findInStore(
 export function findAnywhere(context: PortalContext, call: AreaRequest<Viewer>): Outcome<Answer> {
   const text = searchTextOf(call);
   const caller = callerOfSession(call.caller);
-  const path = reaches(caller, null) ? findPathInAnyStore(context, text) : undefined;
+  const path = hasStoreAccess(caller, null) ? findPathInAnyStore(context, text) : undefined;
   if (path !== undefined) return accept(redirectTo(call, path));
   const storeId = defaultStoreOf(context.store, caller);
   if (storeId === undefined) return refuseFact("no_store_at_all", {});

@@ -7,7 +7,12 @@ import { readForwardedHosts, headerLines, splitTarget } from "../../../../web/ht
 import type { Words } from "../../../../core/language.ts";
 import { parseForm, redirect } from "../../../../web/page.ts";
 import type { HttpRequest } from "../../../../world.ts";
-import { callerOfSession, defaultStoreOf, knowsStore, type Caller } from "../../../access/caller.ts";
+import {
+  callerOfSession,
+  defaultStoreOf,
+  hasAccessToExistingStore,
+  type Caller,
+} from "../../../access/caller.ts";
 import type { Answer } from "../../../answer.ts";
 import type { PortalAccess } from "../../../runtime/portal-access.ts";
 import { refusalAnswer, type RefusalContext } from "../../shared/error-page.ts";
@@ -108,6 +113,8 @@ function refusalLinks(portal: PortalAccess, view: View): Html {
 
 function paramsOf({ store }: PortalContext, caller: Caller, path: string): Readonly<Record<string, string>> {
   const [, storeId = ""] = STORE_ADDRESS.exec(path) ?? [];
-  const shownStoreId = knowsStore(store, caller, storeId) ? storeId : defaultStoreOf(store, caller);
+  const shownStoreId = hasAccessToExistingStore(store, caller, storeId)
+    ? storeId
+    : defaultStoreOf(store, caller);
   return shownStoreId === undefined ? {} : { store_id: shownStoreId };
 }

@@ -6,7 +6,7 @@ import { refuseFact } from "../../../../core/refusals.ts";
 import { displayText, printableLiteral, shortId } from "../../../../core/text.ts";
 import { html, joinTexts, type Html } from "../../../../web/html.ts";
 import type { ClockMove } from "../../../clock-moves.ts";
-import { countDue } from "../../../runtime/clock.ts";
+import { countDueDeliveries } from "../../../runtime/clock.ts";
 import { storeTime } from "../../../with-store.ts";
 import { merchantText } from "../../shared/layout.ts";
 import { inputField, type TypedForm } from "../fields.ts";
@@ -57,7 +57,7 @@ function movePart(context: PortalContext, view: View, now: number): Html {
   const move = context.clockMoves.last(view.storeId);
   if (move === undefined || (move.isOver && view.query.get(MOVE_PARAM) !== String(move.number)))
     return html``;
-  const dueCount = countDue(context, view.storeId, now);
+  const dueCount = countDueDeliveries(context, view.storeId, now);
   const parts = [
     ...changesPart(view, move),
     ...deliveriesPart(context, view, move),
