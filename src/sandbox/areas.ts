@@ -10,10 +10,10 @@ import { answerInArea, type Area, type AreaRoute } from "./area.ts";
 import { V1_AREA, type ApiContext } from "./api/v1.ts";
 import type { ServiceContext } from "./context.ts";
 import type { ControlContext } from "./control/control-api.ts";
-import type { PagesContext } from "./pages/payment/routes.ts";
+import type { PaymentAreaContext } from "./pages/payment/routes.ts";
 import type { PortalContext } from "./pages/portal/view.ts";
 
-export type AreasContext = ApiContext & ControlContext & PagesContext & PortalContext & FallbackContext;
+export type AreasContext = ApiContext & ControlContext & PaymentAreaContext & PortalContext & FallbackContext;
 
 /** Each audience is served under its own host names. */
 type Audience = "merchant" | "control" | "portal" | "browser";
@@ -25,7 +25,7 @@ export type HostsByAudience = Readonly<
 type MountedArea = ReturnType<typeof mount>;
 
 type FallbackContext = ServiceContext &
-  Pick<PagesContext, "localOrigin"> &
+  Pick<PaymentAreaContext, "localOrigin"> &
   Pick<PortalContext, "portal"> & {
     readonly isReady: () => Promise<boolean>;
   };
@@ -122,6 +122,6 @@ function answerTranslated<AreaCaller>(
   return area.translate(context, request, (innerRequest) => answerInArea(area, context, innerRequest));
 }
 
-async function loadPages(): Promise<Area<PagesContext>> {
+async function loadPages(): Promise<Area<PaymentAreaContext>> {
   return (await import("./pages/payment/routes.ts")).PAGES_AREA;
 }

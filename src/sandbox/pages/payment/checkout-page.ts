@@ -10,13 +10,13 @@ import {
   formButton,
   checkoutPath,
   livePage,
-  methodMark,
+  paymentMethodIcon,
   momentHtml,
   paidAt,
   timeLeft,
   walletPath,
   wasPaidLate,
-  type PageContext,
+  type CheckoutPageContext,
 } from "./parts.ts";
 import { PAYMENT_TEXTS } from "./texts.ts";
 
@@ -24,7 +24,7 @@ export const STAY_QUERY = "stay";
 const COUNTDOWN_S = 5;
 const REDIRECT_WINDOW_MS = 60_000;
 
-export function checkoutPage(context: PageContext): Html {
+export function checkoutPage(context: CheckoutPageContext): Html {
   const { checkout, names } = context.view;
   const { status } = checkout;
   const address = `${checkoutPath(checkout)}${context.isStaying ? `?${STAY_QUERY}` : ""}`;
@@ -38,7 +38,7 @@ export function checkoutPage(context: PageContext): Html {
   return livePage(context, { title, address, isOver: false, style: "checkout", content });
 }
 
-function orderSummary(context: PageContext): Html {
+function orderSummary(context: CheckoutPageContext): Html {
   const { view } = context;
   const { checkout, names } = view;
   const [initial = ""] = names.store;
@@ -60,7 +60,7 @@ function orderSummary(context: PageContext): Html {
   </section>`;
 }
 
-function paymentCard(context: PageContext): Html {
+function paymentCard(context: CheckoutPageContext): Html {
   const { view } = context;
   const openAttempt = view.attempts.find(({ outcome }) => outcome === null);
   const path = checkoutPath(view.checkout);
@@ -72,7 +72,7 @@ function paymentCard(context: PageContext): Html {
   </section>`;
 }
 
-function cancelStep(context: PageContext, action: string): Html {
+function cancelStep(context: CheckoutPageContext, action: string): Html {
   return html`<details class="ask">
     <summary>${PAYMENT_TEXTS.cancel}</summary>
     <p class="hint">${PAYMENT_TEXTS.cancelAsk}</p>
@@ -80,7 +80,7 @@ function cancelStep(context: PageContext, action: string): Html {
   </details>`;
 }
 
-function startStep(context: PageContext): Html {
+function startStep(context: CheckoutPageContext): Html {
   const { view } = context;
   const { paymentMethod } = view.checkout;
   const attemptCount = view.attempts.length;
@@ -88,12 +88,12 @@ function startStep(context: PageContext): Html {
   return html`<h2>${PAYMENT_TEXTS.paymentMethod}</h2>
     ${attemptCount === 0 ? "" : html`<p class="notice warn">${PAYMENT_TEXTS.declined(MAX_PAYMENT_ATTEMPTS - attemptCount)}</p>`}
     ${view.isAutomatic ? html`<p class="notice">${settlementText}</p>` : ""}
-    <p class="method">${methodMark(context)} <span>${PAYMENT_TEXTS.method[paymentMethod]}</span></p>
+    <p class="method">${paymentMethodIcon(context)} <span>${PAYMENT_TEXTS.method[paymentMethod]}</span></p>
     ${formButton(context, { action: `${checkoutPath(view.checkout)}/start`, label: PAYMENT_TEXTS.payWith[paymentMethod], style: "primary" })}
     <p class="hint">${PAYMENT_TEXTS.startHint[paymentMethod]}</p>`;
 }
 
-function scanStep(context: PageContext, attempt: number): Html {
+function scanStep(context: CheckoutPageContext, attempt: number): Html {
   const { view, origin } = context;
   const path = walletPath(view.checkout, attempt);
   const { paymentMethod } = view.checkout;
@@ -119,7 +119,7 @@ function qrCode(address: string): Html {
   return trustMarkup(renderSVG(address, { ecc: "M", border: 4, whiteColor: "#fff", blackColor: "#000" }));
 }
 
-function resultCard(context: PageContext, status: FinalStatus): Html {
+function resultCard(context: CheckoutPageContext, status: FinalStatus): Html {
   const { view } = context;
   const { checkout, names } = view;
   const time = paidAt(view);
@@ -146,7 +146,7 @@ function resultCard(context: PageContext, status: FinalStatus): Html {
 }
 
 function returnLink(
-  { view }: PageContext,
+  { view }: CheckoutPageContext,
   { style, label }: { readonly style: "primary" | "quiet"; readonly label: Words },
 ): Html {
   const { checkout, returnOrigin } = view;
@@ -154,7 +154,7 @@ function returnLink(
   return html`<a class="${style}" href="${returnAddress(returnOrigin, checkout)}">${label}</a>`;
 }
 
-function redirectElement({ view, isStaying }: PageContext): Html {
+function redirectElement({ view, isStaying }: CheckoutPageContext): Html {
   const { checkout, returnOrigin, names, now } = view;
   const time = paidAt(view);
   if (returnOrigin === null || isStaying || time === undefined || now - time > REDIRECT_WINDOW_MS)
@@ -166,7 +166,7 @@ function redirectElement({ view, isStaying }: PageContext): Html {
   </send-back>`;
 }
 
-function developerNotes({ view, token }: PageContext): Html {
+function developerNotes({ view, token }: CheckoutPageContext): Html {
   const { checkout, attempts, lateResults, returnOrigin } = view;
   const attemptTexts = attempts.map(
     ({ number, outcome }) => html`${String(number)}: ${PAYMENT_TEXTS.outcome[outcome ?? "open"]}`,

@@ -10,7 +10,7 @@ import { payerLayout, stateLine } from "../shared/layout.ts";
 import { SHARED_TEXTS } from "../shared/texts.ts";
 import { PAYMENT_TEXTS } from "./texts.ts";
 
-export type PageContext = {
+export type CheckoutPageContext = {
   readonly view: CheckoutView;
   readonly token: string;
   readonly origin: string;
@@ -31,7 +31,7 @@ export function walletPath(checkout: Pick<Checkout, "id">, attempt: number): str
  * when answers stop.
  */
 export function livePage(
-  context: PageContext,
+  context: CheckoutPageContext,
   page: {
     readonly title: Text;
     readonly address: string;
@@ -58,7 +58,7 @@ export function livePage(
 }
 
 /** `<wbr>` lets a line break after a group of digits, but not inside one. */
-export function amountHtml({ view }: PageContext): Html {
+export function amountHtml({ view }: CheckoutPageContext): Html {
   const { amountMinor, currency } = view.checkout;
   return (language) => {
     const pieces = pricePieces(amountMinor, currency, tagOf(language));
@@ -90,7 +90,7 @@ export function paidAt({ checkout, attempts }: CheckoutView): number | undefined
 }
 
 export function formButton(
-  { token }: PageContext,
+  { token }: CheckoutPageContext,
   form: {
     readonly action: string;
     readonly label: Text;
@@ -106,21 +106,21 @@ export function formButton(
   </form>`;
 }
 
-export function timeLeft({ view }: PageContext): string {
+export function timeLeft({ view }: CheckoutPageContext): string {
   const seconds = Math.max(0, Math.ceil((view.checkout.expiresAt - view.now) / 1000));
   const parts = [Math.floor(seconds / 60) % 60, seconds % 60].map((part) => String(part).padStart(2, "0"));
   const hours = Math.floor(seconds / 3600);
   return hours === 0 ? parts.join(":") : `${hours}:${parts.join(":")}`;
 }
 
-export function methodMark({ view }: PageContext): Html {
+export function paymentMethodIcon({ view }: CheckoutPageContext): Html {
   const { paymentMethod } = view.checkout;
   return html`<span class="mark ${paymentMethod}" aria-hidden="true"
     >${(language) => textInLanguage(language, PAYMENT_TEXTS.method[paymentMethod]).slice(0, 1)}</span
   >`;
 }
 
-function statusWords({ view }: PageContext): Words {
+function statusWords({ view }: CheckoutPageContext): Words {
   const { checkout, attempts } = view;
   if (isFinal(checkout.status))
     return wasPaidLate(view) ? PAYMENT_TEXTS.late : PAYMENT_TEXTS.result[checkout.status];

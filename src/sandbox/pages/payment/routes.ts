@@ -24,11 +24,11 @@ import type { ServiceContext } from "../../context.ts";
 import { assetRoute, HTMX_SCRIPT, SEND_BACK_SCRIPT, BASE_STYLE } from "../shared/assets.ts";
 import { refusalPage } from "../shared/error-page.ts";
 import { checkoutPage, STAY_QUERY } from "./checkout-page.ts";
-import { checkoutPath, walletPath, type PageContext } from "./parts.ts";
+import { checkoutPath, walletPath, type CheckoutPageContext } from "./parts.ts";
 import { WALLET_OUTCOMES, abandonedPage, walletPage } from "./wallet-page.ts";
 import type { Attempt } from "../../../core/checkout/shapes.ts";
 
-export type PagesContext = ServiceContext & {
+export type PaymentAreaContext = ServiceContext & {
   readonly masterKey: Uint8Array;
   readonly localOrigin: string;
   readonly pageViews: PageViewRecorder;
@@ -36,7 +36,7 @@ export type PagesContext = ServiceContext & {
 
 const PAYMENT_PAGE_PATH = new RegExp(`^/pay/(${UUID_SOURCE})(?:/|$)`);
 
-const ROUTES: readonly AreaRoute<PagesContext>[] = [
+const ROUTES: readonly AreaRoute<PaymentAreaContext>[] = [
   pageRoute("/pay/{checkout_id}", (pageContext) => accept(checkoutPage(pageContext))),
   formRoute("/pay/{checkout_id}/start", () => accept({ kind: "start" })),
   formRoute("/pay/{checkout_id}/cancel", () => accept({ kind: "cancel", attempt: null })),
@@ -47,7 +47,7 @@ const ROUTES: readonly AreaRoute<PagesContext>[] = [
   ...[BASE_STYLE, HTMX_SCRIPT, SEND_BACK_SCRIPT].map(assetRoute),
 ];
 
-export const PAGES_AREA: Area<PagesContext> = {
+export const PAGES_AREA: Area<PaymentAreaContext> = {
   routes: ROUTES,
   find: createRouter(ROUTES, {
     owner: ["the payment page", "支付页面"],
@@ -68,9 +68,9 @@ function checkoutAt({ checkouts }: Pick<Store, "checkouts">, path: string): Chec
   return checkouts.findInAnyStore(id);
 }
 
-type PageRenderer = (pageContext: PageContext, call: AreaRequest) => Outcome<Html>;
+type PageRenderer = (pageContext: CheckoutPageContext, call: AreaRequest) => Outcome<Html>;
 
-function pageRoute(path: string, show: PageRenderer): AreaRoute<PagesContext> {
+function pageRoute(path: string, show: PageRenderer): AreaRoute<PaymentAreaContext> {
   return payerRoute("GET", path, async (context, call) => {
     const pageContext = await readPageContext(context, call);
     if (!pageContext.ok) return pageContext;
@@ -86,7 +86,7 @@ function pageRoute(path: string, show: PageRenderer): AreaRoute<PagesContext> {
 
 type ActionReader = (form: ReadonlyMap<string, string>, call: AreaRequest) => Outcome<PayerAction>;
 
-function formRoute(path: string, readAction: ActionReader): AreaRoute<PagesContext> {
+function formRoute(path: string, readAction: ActionReader): AreaRoute<PaymentAreaContext> {
   return payerRoute("POST", path, async (context, call) => {
     const fields = readOwnForm(context, call);
     if (!fields.ok) return fields;
@@ -111,8 +111,8 @@ function formRoute(path: string, readAction: ActionReader): AreaRoute<PagesConte
 function payerRoute(
   method: "GET" | "POST",
   path: string,
-  answer: (context: PagesContext, call: AreaRequest) => Promise<Outcome<Answer>>,
-): AreaRoute<PagesContext> {
+  answer: (context: PaymentAreaContext, call: AreaRequest) => Promise<Outcome<Answer>>,
+): AreaRoute<PaymentAreaContext> {
   return {
     methods: [method],
     path,
@@ -124,7 +124,10 @@ function payerRoute(
   };
 }
 
-async function readPageContext(context: PagesContext, call: AreaRequest): Promise<Outcome<PageContext>> {
+async function readPageContext(
+  context: PaymentAreaContext,
+  call: AreaRequest,
+): Promise<Outcome<CheckoutPageContext>> {
   const checkoutId = checkoutIdIn(call);
   const checkout = await viewCheckout(context, { storeId: null, checkoutId });
   if (!checkout.ok) return checkout;
@@ -138,7 +141,7 @@ async function readPageContext(context: PagesContext, call: AreaRequest): Promis
 }
 
 /** A POST with the page's token, because any site can cause a GET. */
-function noteView(context: PagesContext, call: AreaRequest): Outcome<Answer> {
+function noteView(context: PaymentAreaContext, call: AreaRequest): Outcome<Answer> {
   const fields = readOwnForm(context, call);
   if (!fields.ok) return fields;
   const checkout = findCheckout(context.store, { storeId: null, checkoutId: checkoutIdIn(call) });
@@ -157,7 +160,7 @@ function noteView(context: PagesContext, call: AreaRequest): Outcome<Answer> {
  * Notes that the merchant relies on decisions about return origins. Only after a submitted form, because any site can
  * cause a GET.
  */
-function noteReturn(context: PagesContext, { requestId }: AreaRequest, { storeId }: Checkout): void {
+function noteReturn(context: PaymentAreaContext, { requestId }: AreaRequest, { storeId }: Checkout): void {
   const [offeredOrigin] = context.store.returnOrigins.list(storeId);
   if (offeredOrigin === undefined) return;
   context.assumptions.note(decisionsOfReturn(offeredOrigin), {
@@ -167,7 +170,7 @@ function noteReturn(context: PagesContext, { requestId }: AreaRequest, { storeId
   });
 }
 
-function showWallet(render: (pageContext: PageContext, attempt: Attempt) => Html): PageRenderer {
+function showWallet(render: (pageContext: CheckoutPageContext, attempt: Attempt) => Html): PageRenderer {
   return (pageContext, call) => {
     const attempt = pageContext.view.attempts.find(({ number }) => number === attemptNumberIn(call));
     return attempt === undefined
@@ -177,7 +180,7 @@ function showWallet(render: (pageContext: PageContext, attempt: Attempt) => Html
 }
 
 function readOwnForm(
-  { masterKey, checkoutOrigin }: PagesContext,
+  { masterKey, checkoutOrigin }: PaymentAreaContext,
   call: AreaRequest,
 ): Outcome<ReadonlyMap<string, string>> {
   const pageCheck = requireOwnPage(call.request, checkoutOrigin);
@@ -188,7 +191,7 @@ function readOwnForm(
   return refuseFact("form_of_other_checkout", {});
 }
 
-function pathAfterAction({ store }: PagesContext, call: AreaRequest): string {
+function pathAfterAction({ store }: PaymentAreaContext, call: AreaRequest): string {
   const id = checkoutIdIn(call);
   const attempt = attemptNumberIn(call);
   const isKnown = store.attempts.of(id).some(({ number }) => number === attempt);
@@ -217,13 +220,13 @@ function attemptNumberIn({ params }: AreaRequest): number | null {
   return params["attempt"] === undefined ? null : Number(params["attempt"]);
 }
 
-function originOf(context: PagesContext, request: HttpRequest): string {
+function originOf(context: PaymentAreaContext, request: HttpRequest): string {
   const host = hostIn(request);
   const isCheckoutOrigin = host.startsWith("127.0.0.1") || usesPublicUrl(context, request);
   return isCheckoutOrigin ? context.checkoutOrigin : `http://${host}`;
 }
 
-function usesPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): boolean {
+function usesPublicUrl({ checkoutOrigin }: PaymentAreaContext, request: HttpRequest): boolean {
   const [forwardedHost = ""] = readForwardedHosts(request);
   return hostHeaders(checkoutOrigin).some((host) => host === hostIn(request) || host === forwardedHost);
 }
@@ -232,7 +235,10 @@ function usesPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): 
  * Redirects `localhost` to the local origin instead of the public URL: a proxy that sends Host `localhost` would loop
  * (decision 1).
  */
-function leavePortalHost(context: PagesContext, { request, requestId }: AreaRequest): Answer | undefined {
+function leavePortalHost(
+  context: PaymentAreaContext,
+  { request, requestId }: AreaRequest,
+): Answer | undefined {
   const isPortalHost = /^(localhost|\[::1\])(:|$)/.test(hostIn(request));
   const isLocal = hostIn(request) === new URL(context.localOrigin).host;
   if (!isPortalHost || isLocal || usesPublicUrl(context, request)) return undefined;

@@ -9,10 +9,10 @@ import {
   formButton,
   checkoutPath,
   livePage,
-  methodMark,
+  paymentMethodIcon,
   walletPath,
   wasPaidLate,
-  type PageContext,
+  type CheckoutPageContext,
 } from "./parts.ts";
 import { PAYMENT_TEXTS } from "./texts.ts";
 import type { Attempt } from "../../../core/checkout/shapes.ts";
@@ -20,7 +20,7 @@ import type { Attempt } from "../../../core/checkout/shapes.ts";
 export const WALLET_OUTCOMES = ["succeeded", "declined", "failed", "cancelled", "late"] as const;
 type WalletOutcome = (typeof WALLET_OUTCOMES)[number];
 
-export function walletPage(context: PageContext, attempt: Attempt): Html {
+export function walletPage(context: CheckoutPageContext, attempt: Attempt): Html {
   const { view } = context;
   const isOpen = isAttemptOpen(context, attempt);
   const content = html`<section class="card wallet ${view.checkout.paymentMethod}">
@@ -36,7 +36,7 @@ export function walletPage(context: PageContext, attempt: Attempt): Html {
   });
 }
 
-export function abandonedPage(context: PageContext, attempt: Attempt): Html {
+export function abandonedPage(context: CheckoutPageContext, attempt: Attempt): Html {
   if (!isAttemptOpen(context, attempt)) return walletPage(context, attempt);
   const { view } = context;
   const main = html`<main id="page" class="single">
@@ -53,23 +53,23 @@ export function abandonedPage(context: PageContext, attempt: Attempt): Html {
   return payerLayout({ title: html`${PAYMENT_TEXTS.walkedAway} · ${walletName(context)}`, main });
 }
 
-function isAttemptOpen({ view }: PageContext, { outcome }: Attempt): boolean {
+function isAttemptOpen({ view }: CheckoutPageContext, { outcome }: Attempt): boolean {
   return outcome === null && !isFinal(view.checkout.status);
 }
 
-function walletHead(context: PageContext): Html {
+function walletHead(context: CheckoutPageContext): Html {
   const { view } = context;
-  return html`<h1>${methodMark(context)} <span>${walletName(context)}</span></h1>
+  return html`<h1>${paymentMethodIcon(context)} <span>${walletName(context)}</span></h1>
     <p class="payee">${PAYMENT_TEXTS.payee} <strong>${displayStoreName(view.names.store)}</strong></p>
     <p class="amount">${amountHtml(context)}</p>
     <p class="hint">${merchantText(view.checkout.description ?? view.checkout.orderId)}</p>`;
 }
 
-function walletName({ view }: PageContext): Words {
+function walletName({ view }: CheckoutPageContext): Words {
   return PAYMENT_TEXTS.wallet[view.checkout.paymentMethod];
 }
 
-function choiceButtons(context: PageContext, attempt: Attempt): Html {
+function choiceButtons(context: CheckoutPageContext, attempt: Attempt): Html {
   const { view } = context;
   const path = walletPath(view.checkout, attempt.number);
   const choice = (outcome: WalletOutcome, label: Words, hint: Words): Html =>
@@ -93,7 +93,7 @@ function choiceButtons(context: PageContext, attempt: Attempt): Html {
     </div>`;
 }
 
-function resultPart(context: PageContext, attempt: Attempt): Html {
+function resultPart(context: CheckoutPageContext, attempt: Attempt): Html {
   const { view } = context;
   const { checkout } = view;
   const isPaidLate = wasPaidLate(view);
@@ -109,7 +109,7 @@ function resultPart(context: PageContext, attempt: Attempt): Html {
 
 /** A declined attempt ends the checkout only if it was the last attempt; every other result ends the checkout. */
 function resultWords(
-  { view }: PageContext,
+  { view }: CheckoutPageContext,
   { outcome }: Attempt,
 ): { readonly heading: Words; readonly hint: Words } {
   const { checkout, attempts } = view;

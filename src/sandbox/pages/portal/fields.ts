@@ -65,7 +65,7 @@ function refusedAttributes(name: string, typedForm: TypedForm): Html {
     : html``;
 }
 
-export const REFUSED_MARK = 'class="refused"';
+export const REFUSED_CLASS_ATTRIBUTE = 'class="refused"';
 
 export function refusalText(name: string, typedForm: TypedForm): Html {
   if (typedForm?.field !== name) return html``;

@@ -5,13 +5,13 @@ import { html, type Html, type Text } from "../../../web/html.ts";
 import { storeTime } from "../../with-store.ts";
 import type { PortalRole } from "../../runtime/portal-access.ts";
 import { HTMX_SCRIPT, BASE_STYLE } from "../shared/assets.ts";
-import { wholeFile, wholePage } from "../shared/layout.ts";
+import { standaloneDocument, pageDocument } from "../shared/layout.ts";
 import { iconLink, LIVE_SCRIPT, PORTAL_SCRIPT, PORTAL_STYLE } from "./assets.ts";
 import { hasFailingEndpoint } from "./frame/menu-counts.ts";
 import { headerBar, plainBar, storeMenu } from "./frame/header.ts";
 import { shortcutsHelp } from "./frame/shortcuts-help.ts";
-import { liveAttributes } from "./live/parts.ts";
-import { copyableText, textWithMoments, listTime } from "./parts.ts";
+import { pagePollAttributes } from "./live/parts.ts";
+import { copyableText, textWithMoments, shortTimeHtml } from "./parts.ts";
 import { FRAME_TEXTS } from "./texts.ts";
 import type { PageContent, PortalContext, View } from "./view.ts";
 
@@ -31,14 +31,14 @@ export function framePage(context: PortalContext, view: View, content: PageConte
     body: html`<a class="skip" href="#page">${FRAME_TEXTS.skip}</a>
       ${headerBar(context, view, content.listUpdates)} ${isAdmin ? "" : storeMenu(context, view)}
       ${noticePart(context, view)}
-      ${mainPart({ ...content, main }, liveAttributes(content.listUpdates, view))}
+      ${mainPart({ ...content, main }, pagePollAttributes(content.listUpdates, view))}
       ${hasShortcuts ? shortcutsHelp() : ""}`,
   });
 }
 
 export function savedPage(store: string, { title, main }: PageContent): Html {
   const name = displayStoreName(store);
-  return wholeFile({
+  return standaloneDocument({
     title: html`${title} · ${name} · checkout`,
     styles: [BASE_STYLE, PORTAL_STYLE],
     body: html`<body class="portal wide">
@@ -51,7 +51,7 @@ export function savedPage(store: string, { title, main }: PageContent): Html {
 function noticePart(context: PortalContext, { notice, storeId, language, refusedForm }: View): Html {
   if (notice === undefined) return html``;
   const now = storeTime(context, storeId);
-  const words = textWithMoments(translatorFor(language)(notice.words), (at) => listTime(at, now));
+  const words = textWithMoments(translatorFor(language)(notice.words), (at) => shortTimeHtml(at, now));
   const focusMark = refusedForm === undefined ? "" : html` tabindex="-1" autofocus`;
   return html`<div class="said">
     <p class="notice ${notice.tone}" role="status" ${focusMark}>${words}</p>
@@ -96,7 +96,7 @@ function portalPage(page: {
   readonly shouldReload?: boolean;
   readonly isFailing?: boolean;
 }): Html {
-  return wholePage({
+  return pageDocument({
     title: html`${page.title} · checkout`,
     head: page.shouldReload === true ? html`<meta http-equiv="refresh" content="0" />` : html``,
     styles: [BASE_STYLE, PORTAL_STYLE],

@@ -45,19 +45,19 @@ export function statusBadge(status: Status): Html {
   return html`<span class="badge ${status}">${COMMON_TEXTS.statuses[status]}</span>`;
 }
 
-export function answerBadge(status: number | null): Html {
+export function httpStatusBadge(status: number | null): Html {
   const kind = status === null || status === 0 ? "none" : `s${Math.floor(status / 100)}xx`;
   const text = status === null || status === 0 ? COMMON_TEXTS.noAnswer : String(status);
   return html`<span class="badge ${kind}">${text}</span>`;
 }
 
-export function goodStateBadge(isGood: boolean, goodText: Text, otherText: Text): Html {
+export function goodOrNeutralBadge(isGood: boolean, goodText: Text, otherText: Text): Html {
   return isGood
     ? html`<span class="badge good">${goodText}</span>`
     : html`<span class="badge">${otherText}</span>`;
 }
 
-export function badStateBadge(isGood: boolean, goodText: Text, badText: Text): Html {
+export function goodOrBadBadge(isGood: boolean, goodText: Text, badText: Text): Html {
   return html`<span class="badge ${isGood ? "good" : "bad"}">${isGood ? goodText : badText}</span>`;
 }
 
@@ -126,7 +126,7 @@ export function linkTo(address: string, text: Text): Html {
   return html`<a href="${address}">${typeof text === "string" ? displayText(text) : text}</a>`;
 }
 
-export function nextPartLink(address: string, label: Text): Html {
+export function moreItemsLink(address: string, label: Text): Html {
   return html`<a href="${address}" rel="next">${label}</a>`;
 }
 
@@ -137,7 +137,7 @@ export function section(title: Text, content: Html, moreContent: Html | "" = "")
   </section>`;
 }
 
-export function noItems(words: Text, command: string, button?: Html): Html {
+export function emptyListHtml(words: Text, command: string, button?: Html): Html {
   return html`<div class="empty">
     <p>${words}</p>
     ${button ?? ""}
@@ -149,9 +149,9 @@ export function linkButton(address: string, label: Text, style: "primary" | "pla
   return html`<a class="${style}" href="${address}">${label}</a>`;
 }
 
-export type Facts = readonly (readonly [name: Text, value: Text] | null | undefined)[];
+export type FactRows = readonly (readonly [name: Text, value: Text] | null | undefined)[];
 
-export function factList(facts: Facts): Html {
+export function factList(facts: FactRows): Html {
   return html`<dl class="facts">
     ${facts
       .filter((fact) => fact !== null && fact !== undefined)
@@ -165,7 +165,7 @@ export function factList(facts: Facts): Html {
   </dl>`;
 }
 
-export function sentText(label: Text, text: string): Html {
+export function bodyFigure(label: Text, text: string): Html {
   const prettyText = prettyJson(text);
   if (prettyText === undefined || prettyText === text)
     return html`<figure class="bytes">
@@ -220,13 +220,13 @@ function depthOf(value: unknown): number {
 }
 
 /** Omits the date if it is today in UTC. The script adapts the time to the browser's time zone. */
-export function listTime(time: number, now: number): Html {
+export function shortTimeHtml(time: number, now: number): Html {
   const [isoText, today] = [toIso(time), toIso(now)];
   const shownTime = isoText.slice(0, 10) === today.slice(0, 10) ? timeIn(isoText) : dayAndTimeIn(isoText);
   return html`<time datetime="${isoText}" title="${isoText}" data-now="${today}">${shownTime}</time>`;
 }
 
-export function ageOf(at: number, now: number): Html {
+export function ageHtml(at: number, now: number): Html {
   // Not a time element, because the script would replace the age with the moment.
   return html`<span class="ago" title="${toIso(at)}"
     >${inBothLanguages((say) => ageText(now - at, say))}</span

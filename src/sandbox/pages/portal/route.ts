@@ -20,10 +20,10 @@ import { callerOfSession, requireStoreAccess } from "../../access/caller.ts";
 import { refuseUnknownStore } from "../../with-store.ts";
 import { resolvesWithin } from "../../runtime/store-gate.ts";
 import { runOperation } from "../../control/handlers.ts";
-import { REFUSED_MARK } from "./fields.ts";
+import { REFUSED_CLASS_ATTRIBUTE } from "./fields.ts";
 import { storePath } from "./forms.ts";
 import { framePage } from "./frame.ts";
-import { changesOf } from "./live/changes.ts";
+import { liveChangesOf } from "./live/changes.ts";
 import { SEEN_PARAMETER } from "./live/parts.ts";
 import {
   PAGE_SEPARATOR,
@@ -67,7 +67,7 @@ export async function answerWithPage(
   if (!storeCheck.ok) return storeCheck;
   const shortAddress = removeEmptyFields(view);
   if (shortAddress !== undefined) return accept(redirectTo(call, shortAddress));
-  const changes = changesOf(context);
+  const changes = liveChangesOf(context);
   const pollAnswer = answerToPoll(changes, view);
   if (pollAnswer !== undefined) return accept(pollAnswer);
   const { storeId, oneTimeValue } = view;
@@ -85,7 +85,7 @@ export async function answerWithPage(
   });
 }
 
-function answerToPoll(changes: ReturnType<typeof changesOf>, view: View): Answer | undefined {
+function answerToPoll(changes: ReturnType<typeof liveChangesOf>, view: View): Answer | undefined {
   const { call, query } = view;
   const [tag] = headerLines(call.request, "if-none-match");
   const changeKind = tag === undefined ? "something" : changes.changesSince(view, tag);
@@ -288,7 +288,7 @@ async function showRefusedForm(
   if (!content.ok) return { ok: false, refusal };
   const { title, main } = content.value;
   const { status } = ERRORS[refusal.code];
-  const hasForm = String(main(view.language)).includes(REFUSED_MARK);
+  const hasForm = String(main(view.language)).includes(REFUSED_CLASS_ATTRIBUTE);
   // If the page no longer contains the form, a conflict has removed it; otherwise the form was not sent from this page.
   if (!hasForm && status !== CONFLICT) return { ok: false, refusal };
   const notice: Notice = { words: wordsOf(refusal), tone: "bad" };

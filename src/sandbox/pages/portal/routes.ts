@@ -9,10 +9,10 @@ import { refuseUnknownStore } from "../../with-store.ts";
 import { adminOverviewPage } from "./admin/overview-page.ts";
 import { adminStorePage, parseActionForm } from "./admin/store-page.ts";
 import { ADMIN_TEXTS } from "./admin/texts.ts";
-import { showCheckout } from "./checkout/checkout-page.ts";
+import { checkoutDetailsPage } from "./checkout/checkout-page.ts";
 import { findAnywhere, findInStore } from "./checkout/find.ts";
 import { paidNotice } from "./checkout/last.ts";
-import { parseTestOrderForm, showCheckouts } from "./checkout/list-page.ts";
+import { parseTestOrderForm, checkoutListPage } from "./checkout/list-page.ts";
 import { downloadStory } from "./checkout/saved-story.ts";
 import { filledFields } from "./fields.ts";
 import { storePath } from "./forms.ts";
@@ -20,7 +20,7 @@ import { assumptionsPage } from "./readiness/assumptions-page.ts";
 import { launchPage } from "./readiness/launch-page.ts";
 import { LAUNCH_TEXTS } from "./readiness/texts.ts";
 import { requestPage } from "./request/request-page.ts";
-import { requestsPage } from "./request/requests-page.ts";
+import { requestListPage } from "./request/requests-page.ts";
 import { hasFinishedFirstSteps } from "./store/first-steps.ts";
 import {
   actionRoute,
@@ -47,7 +47,7 @@ import { addedNotice, deliveryNotice, testNotice } from "./webhook/delivery-noti
 import { deliveryPage } from "./webhook/deliveries.ts";
 import { endpointPage, endpointStateNotice } from "./webhook/endpoint-page.ts";
 import { endpointPath, parseEndpointForm } from "./webhook/endpoint-parts.ts";
-import { eventPage, eventsPage } from "./webhook/events.ts";
+import { eventPage, eventListPage } from "./webhook/events.ts";
 import { WEBHOOK_TEXTS } from "./webhook/texts.ts";
 import { webhooksPage } from "./webhook/webhooks-page.ts";
 
@@ -72,7 +72,7 @@ const ON_ENDPOINT_PAGE = {
   addressOf: (view: StoreAndId) => endpointPath(view, view.id),
 };
 const ON_CHECKOUT_PAGE = {
-  page: showCheckout,
+  page: checkoutDetailsPage,
   addressOf: (view: StoreAndId) => storePath(view, `/checkouts/${view.id}`),
 };
 const ON_EVENT_PAGE = {
@@ -220,15 +220,15 @@ const STORE_ROUTES: readonly PortalRoute[] = [
 ];
 
 const ORDER_ROUTES: readonly PortalRoute[] = [
-  pageRoute({ path: `${STORE_PATH}/checkouts`, minRole: "viewer" }, showCheckouts),
-  pageRoute({ path: `${STORE_PATH}/checkouts/{id}`, minRole: "viewer" }, showCheckout),
+  pageRoute({ path: `${STORE_PATH}/checkouts`, minRole: "viewer" }, checkoutListPage),
+  pageRoute({ path: `${STORE_PATH}/checkouts/{id}`, minRole: "viewer" }, checkoutDetailsPage),
   portalRoute({ path: `${STORE_PATH}/checkouts/{id}/story.html`, minRole: "viewer" }, downloadStory),
   actionRoute(`${STORE_PATH}/checkouts/test-orders`, {
     operation: "createTestOrder",
     parse: parseTestOrderForm,
     nextAddress: (view, { id }) => storePath(view, `/checkouts/${id}`),
     notice: ({ orderId }) => goodNotice(COMMON_TEXTS.testOrderMade(orderId)),
-    page: showCheckouts,
+    page: checkoutListPage,
   }),
   actionRoute(`${STORE_PATH}/checkouts/{id}/pay`, {
     operation: "pay",
@@ -248,7 +248,7 @@ const ORDER_ROUTES: readonly PortalRoute[] = [
 
 const WEBHOOK_ROUTES: readonly PortalRoute[] = [
   pageRoute({ path: `${STORE_PATH}/webhooks`, minRole: "viewer" }, webhooksPage),
-  pageRoute({ path: `${STORE_PATH}/webhooks/events`, minRole: "viewer" }, eventsPage),
+  pageRoute({ path: `${STORE_PATH}/webhooks/events`, minRole: "viewer" }, eventListPage),
   pageRoute({ path: `${STORE_PATH}/webhooks/events/{id}`, minRole: "viewer" }, eventPage),
   pageRoute({ path: `${STORE_PATH}/webhooks/deliveries/{id}`, minRole: "viewer" }, deliveryPage),
   pageRoute({ path: ENDPOINT_ROUTE, minRole: "viewer" }, SHOW_ENDPOINT),
@@ -350,7 +350,7 @@ export const SIGNED_IN_ROUTES: readonly PortalRoute[] = [
   ...STORE_ROUTES,
   ...ORDER_ROUTES,
   ...WEBHOOK_ROUTES,
-  pageRoute({ path: `${STORE_PATH}/requests`, minRole: "viewer" }, requestsPage),
+  pageRoute({ path: `${STORE_PATH}/requests`, minRole: "viewer" }, requestListPage),
   pageRoute({ path: `${STORE_PATH}/requests/{id}`, minRole: "viewer" }, requestPage),
   ...READINESS_ROUTES,
   ...ADMIN_ROUTES,

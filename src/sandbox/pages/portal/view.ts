@@ -6,10 +6,10 @@ import type { World } from "../../../world.ts";
 import type { AreaRequest } from "../../area.ts";
 import type { ControlContext } from "../../control/control-api.ts";
 import type { PortalAccess, PortalSession } from "../../runtime/portal-access.ts";
-import type { PagesContext } from "../payment/routes.ts";
+import type { PaymentAreaContext } from "../payment/routes.ts";
 
 export type PortalContext = ControlContext &
-  PagesContext & {
+  PaymentAreaContext & {
     readonly portal: PortalAccess;
     readonly calibration: () => Promise<Calibration | undefined>;
     readonly world: Pick<World, "after">;

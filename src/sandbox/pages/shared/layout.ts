@@ -25,7 +25,7 @@ type PageParts = {
 
 type Files = { readonly styles: readonly Asset[]; readonly scripts: readonly Asset[] };
 
-export function wholePage({ styles, scripts, ...page }: PageParts & Files): Html {
+export function pageDocument({ styles, scripts, ...page }: PageParts & Files): Html {
   return pageMarkup({
     ...page,
     head: html`<meta name="htmx-config" content="${HTMX_CONFIG}" /> ${page.head}
@@ -36,7 +36,7 @@ export function wholePage({ styles, scripts, ...page }: PageParts & Files): Html
 
 const FILE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'";
 
-export function wholeFile({ styles, ...page }: Omit<PageParts & Files, "head" | "scripts">): Html {
+export function standaloneDocument({ styles, ...page }: Omit<PageParts & Files, "head" | "scripts">): Html {
   return pageMarkup({
     ...page,
     head: html`<meta http-equiv="Content-Security-Policy" content="${FILE_POLICY}" />
@@ -59,7 +59,7 @@ function pageMarkup(page: PageParts): Html {
 }
 
 export function payerLayout({ title, main }: { readonly title: Text; readonly main: Html }): Html {
-  return wholePage({
+  return pageDocument({
     title,
     head: html`<meta name="robots" content="noindex" />`,
     styles: [BASE_STYLE],

@@ -9,7 +9,7 @@ import {
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { StoreDetails } from "../../../../store/stores.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
-import { goodStateBadge, linkTo, table, type TableRow } from "../parts.ts";
+import { goodOrNeutralBadge, linkTo, table, type TableRow } from "../parts.ts";
 import type { PageContent, PortalContext } from "../view.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { ADMIN_TEXTS } from "./texts.ts";
@@ -52,14 +52,14 @@ function storeRow({
   return [
     [COMMON_TEXTS.store, linkTo(`/portal/admin/${id}`, displayStoreName(store)), "head"],
     [COMMON_TEXTS.merchant, displayText(merchant)],
-    [COMMON_TEXTS.state, goodStateBadge(active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
+    [COMMON_TEXTS.state, goodOrNeutralBadge(active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
     [ADMIN_TEXTS.request, isWaiting(production) ? warning(ADMIN_TEXTS.waiting) : ADMIN_TEXTS.none, "named"],
     [
       COMMON_TEXTS.credential,
-      goodStateBadge(hasApproval, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved),
+      goodOrNeutralBadge(hasApproval, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved),
       "named",
     ],
-    [COMMON_TEXTS.gate, goodStateBadge(isOpen, COMMON_TEXTS.open, COMMON_TEXTS.closed), "named"],
+    [COMMON_TEXTS.gate, goodOrNeutralBadge(isOpen, COMMON_TEXTS.open, COMMON_TEXTS.closed), "named"],
     [ADMIN_TEXTS.prices, pendingCount === 0 ? ADMIN_TEXTS.none : warning(String(pendingCount)), "named"],
   ];
 }

@@ -12,8 +12,8 @@ import {
   linkButton,
   copyableText,
   momentWithDate,
-  goodStateBadge,
-  noItems,
+  goodOrNeutralBadge,
+  emptyListHtml,
   factList,
   section,
   table,
@@ -42,7 +42,7 @@ export async function adminStorePage(context: PortalContext, view: View): Promis
       ${factList([
         [COMMON_TEXTS.store, html`${displayStoreName(store.name)} ${copyableText(store.id)}`],
         [COMMON_TEXTS.merchant, merchant.name],
-        [COMMON_TEXTS.state, goodStateBadge(store.active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
+        [COMMON_TEXTS.state, goodOrNeutralBadge(store.active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
       ])}
       <div class="actions">
         ${formWithQuestion(view, { action: store.active ? "deactivate" : "activate" })}
@@ -110,8 +110,11 @@ function productionSection(view: View, acts: readonly RecordedAction[]): Html {
     <h2>${COMMON_TEXTS.production}</h2>
     ${factList([
       [ADMIN_TEXTS.requested, requestText],
-      [COMMON_TEXTS.credential, goodStateBadge(hasApproval, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved)],
-      [COMMON_TEXTS.gate, goodStateBadge(isOpen, COMMON_TEXTS.open, COMMON_TEXTS.closed)],
+      [
+        COMMON_TEXTS.credential,
+        goodOrNeutralBadge(hasApproval, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved),
+      ],
+      [COMMON_TEXTS.gate, goodOrNeutralBadge(isOpen, COMMON_TEXTS.open, COMMON_TEXTS.closed)],
     ])}
     <div class="actions">
       ${formWithQuestion(view, { action: hasApproval ? "revoke_credential" : "approve_credential" })}
@@ -124,7 +127,7 @@ function capabilitySection(view: View, { capabilities }: Summary): Html {
   const list = table({ caption: COMMON_TEXTS.capabilities }, capabilities, ({ name, kind, active }) => [
     [ADMIN_TEXTS.capability, html`<code>${name}</code>`, "head"],
     [COMMON_TEXTS.kind, ADMIN_TEXTS[kind]],
-    [COMMON_TEXTS.state, goodStateBadge(active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
+    [COMMON_TEXTS.state, goodOrNeutralBadge(active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
     [
       COMMON_TEXTS.act,
       active
@@ -148,7 +151,7 @@ function capabilitySection(view: View, { capabilities }: Summary): Html {
 
 function priceSection(view: View, { prices }: Summary): Html {
   const sortedPrices = prices.toSorted((left, right) => Number(left.approved) - Number(right.approved));
-  const noRows = noItems(
+  const noRows = emptyListHtml(
     ADMIN_TEXTS.noPrices,
     "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
     linkButton(storePath(view, "/catalog"), ADMIN_TEXTS.addPrice),
@@ -161,7 +164,7 @@ function priceSection(view: View, { prices }: Summary): Html {
       : formWithoutQuestion(view, { action: "approve_price", subject: id });
     const state = retired
       ? html`<span class="badge">${COMMON_TEXTS.retired}</span>`
-      : goodStateBadge(approved, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved);
+      : goodOrNeutralBadge(approved, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved);
     return [
       [COMMON_TEXTS.price, name, "head"],
       [COMMON_TEXTS.amount, amountHtml(price)],
@@ -174,7 +177,7 @@ function priceSection(view: View, { prices }: Summary): Html {
 
 function auditLogSection(acts: readonly RecordedAction[]): Html {
   const list = table(
-    { caption: ADMIN_TEXTS.log, noRows: noItems(ADMIN_TEXTS.noActs, "checkout admin log") },
+    { caption: ADMIN_TEXTS.log, noRows: emptyListHtml(ADMIN_TEXTS.noActs, "checkout admin log") },
     acts.slice(-MAX_ACTIONS).toReversed(),
     ({ number, at, actor, action, subject, note }) => [
       [ADMIN_TEXTS.number, String(number)],

@@ -19,7 +19,7 @@ import { readStory } from "../../../explain/explain.ts";
 import { PAYMENT_TEXTS } from "../../payment/texts.ts";
 import { merchantText } from "../../shared/layout.ts";
 import { actionForm, linkUnlessSaved, listUrl, storePath } from "../forms.ts";
-import { amountHtml, copyableText, momentWithDate, factList, statusBadge, type Facts } from "../parts.ts";
+import { amountHtml, copyableText, momentWithDate, factList, statusBadge, type FactRows } from "../parts.ts";
 import type { OperationContext } from "../../../control/handler.ts";
 import type { PageContent, PartView } from "../view.ts";
 import { lastChangeHtml } from "./last.ts";
@@ -27,7 +27,10 @@ import { COMMON_TEXTS } from "../texts.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 import { timeline } from "./timeline.ts";
 
-export async function showCheckout(context: OperationContext, view: PartView): Promise<Outcome<PageContent>> {
+export async function checkoutDetailsPage(
+  context: OperationContext,
+  view: PartView,
+): Promise<Outcome<PageContent>> {
   const shownCheckout = await viewCheckout(context, { storeId: view.storeId, checkoutId: view.id });
   if (!shownCheckout.ok) return shownCheckout;
   const fullStory = readStory(context, shownCheckout.value);
@@ -111,13 +114,13 @@ function saveLink(view: PartView): Html {
   return html`<p><a class="plain" href="${address}" download>${CHECKOUTS_TEXTS.save}</a></p>`;
 }
 
-type Row = Facts[number];
+type Row = FactRows[number];
 
 function termFacts(
   { checkoutOrigin }: OperationContext,
   view: PartView,
   story: { readonly checkout: Checkout; readonly command: string; readonly checkoutCount: number },
-): Facts {
+): FactRows {
   const { checkout, command, checkoutCount } = story;
   const { id, object, orderId, description, priceId, createdAt, expiresAt } = checkout;
   const orderLink = linkUnlessSaved(

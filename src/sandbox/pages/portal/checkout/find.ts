@@ -11,7 +11,7 @@ import { searchStore, type SearchHits } from "../../../explain/search.ts";
 import { refuseUnknownStore } from "../../../with-store.ts";
 import { merchantText } from "../../shared/layout.ts";
 import { listUrl, storePath } from "../forms.ts";
-import { amountHtml, answerBadge, momentWithDate, linkTo, nextPartLink, statusBadge } from "../parts.ts";
+import { amountHtml, httpStatusBadge, momentWithDate, linkTo, moreItemsLink, statusBadge } from "../parts.ts";
 import { redirectTo, answerWithPage } from "../route.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, View, Viewer } from "../view.ts";
@@ -91,7 +91,7 @@ function searchResultsPage(view: View, text: string, hits: SearchHits): PageCont
     CHECKOUTS_TEXTS.refusedOrders,
     refusedOrders.map(
       (order) =>
-        html`${linkTo(refusedPath(view, order), merchantText(order.orderId))} ${answerBadge(order.status)}
+        html`${linkTo(refusedPath(view, order), merchantText(order.orderId))} ${httpStatusBadge(order.status)}
           <code>${order.code ?? ""}</code>${order.count === 1 ? "" : html` × ${String(order.count)}`}
           ${momentWithDate(order.at)}`,
     ),
@@ -129,10 +129,10 @@ function searchExtent(view: View, text: string, hits: SearchHits): Html {
     nextBefore === null
       ? ""
       : html`<p>
-          ${nextPartLink(listUrl(view, "/checkouts", { q: text, before: nextBefore }), CHECKOUTS_TEXTS.searchOlder)}
+          ${moreItemsLink(listUrl(view, "/checkouts", { q: text, before: nextBefore }), CHECKOUTS_TEXTS.searchOlder)}
         </p>`;
   const requestsLink = hasSearchedAllRefused
     ? ""
-    : html`<p>${nextPartLink(listUrl(view, "/requests", { q: text }), CHECKOUTS_TEXTS.moreRequests)}</p>`;
+    : html`<p>${moreItemsLink(listUrl(view, "/requests", { q: text }), CHECKOUTS_TEXTS.moreRequests)}</p>`;
   return html`${extentText} ${moreText} ${requestsLink}`;
 }

@@ -13,14 +13,14 @@ import { filledFields, inputField, parseAmount, selectField, type TypedForm } fr
 import { actionForm, listUrl, storePath, typedValues } from "../forms.ts";
 import { listPage } from "../list.ts";
 import {
-  ageOf,
+  ageHtml,
   amountHtml,
-  answerBadge,
+  httpStatusBadge,
   momentWithDate,
-  noItems,
+  emptyListHtml,
   linkTo,
   statusBadge,
-  listTime,
+  shortTimeHtml,
   type TableRow,
 } from "../parts.ts";
 import { runAsViewer } from "../route.ts";
@@ -32,7 +32,7 @@ import { CHECKOUTS_TEXTS } from "./texts.ts";
 
 type ListedCheckout = { readonly checkout: CheckoutEntry; readonly answers: readonly LastAnswer[] };
 
-export function showCheckouts(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
+export function checkoutListPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const { storeId } = view;
   const command = "checkout orders create --order-id order-1001 --price-id price_coffee";
   return listPage<ListedCheckout>(view, {
@@ -58,7 +58,7 @@ export function showCheckouts(context: PortalContext, view: View): Promise<Outco
         return { items, next, extent: searchExtent(answer) };
       });
     },
-    noRows: noItems(CHECKOUTS_TEXTS.noCheckouts, command),
+    noRows: emptyListHtml(CHECKOUTS_TEXTS.noCheckouts, command),
     wrap: (list) => html`${testOrderPart(context, view)} ${list}`,
     searchLink: requestSearchLink(view),
     positionOf: ({ checkout: { id } }) => context.store.checkoutLists.positionOf(storeId, id) ?? 0,
@@ -76,7 +76,7 @@ function checkoutRow(view: View, { checkout, answers }: ListedCheckout, now: num
   const kindBadge = object === "order" ? "" : html` <span class="badge">${CHECKOUTS_TEXTS.session}</span>`;
   const page = linkTo(storePath(view, `/checkouts/${id}`), merchantText(orderId));
   return [
-    [COMMON_TEXTS.created, listTime(createdAt, now)],
+    [COMMON_TEXTS.created, shortTimeHtml(createdAt, now)],
     [PAYMENT_TEXTS.order, html`${page}${kindBadge}`, "head"],
     [COMMON_TEXTS.amount, amountHtml(checkout), "number"],
     [
@@ -86,7 +86,7 @@ function checkoutRow(view: View, { checkout, answers }: ListedCheckout, now: num
     ],
     [CHECKOUTS_TEXTS.columnMethod, PAYMENT_TEXTS.method[paymentMethod]],
     [CHECKOUTS_TEXTS.answer, lastAnswersHtml(answers)],
-    [CHECKOUTS_TEXTS.age, ageOf(createdAt, now), "number", "named"],
+    [CHECKOUTS_TEXTS.age, ageHtml(createdAt, now), "number", "named"],
   ];
 }
 
@@ -96,7 +96,8 @@ function lastAnswersHtml(answers: readonly LastAnswer[]): Html {
   const failures = answers.filter(({ status }) => status === null || status < 200 || status > 299);
   const retries = failures.some(({ state }) => state === "due") ? [CHECKOUTS_TEXTS.retries] : [];
   const errors = answer.error === null ? [] : [answer.error];
-  if (secondAnswer === undefined) return badgeWithHint(answerBadge(answer.status), [...errors, ...retries]);
+  if (secondAnswer === undefined)
+    return badgeWithHint(httpStatusBadge(answer.status), [...errors, ...retries]);
   const total = answers.length;
   if (failures.length === 0) return html`<span class="badge s2xx">${CHECKOUTS_TEXTS.allOk(total)}</span>`;
   const style = failures.length === total ? "s5xx" : "s4xx";

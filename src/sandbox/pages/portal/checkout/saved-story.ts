@@ -9,7 +9,7 @@ import { storeTime } from "../../../with-store.ts";
 import type { OperationContext, SavedStory } from "../../../control/handler.ts";
 import { savedPage } from "../frame.ts";
 import { viewOf, type PortalContext, type Viewer } from "../view.ts";
-import { showCheckout } from "./checkout-page.ts";
+import { checkoutDetailsPage } from "./checkout-page.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
 /** The file has no scripts, forms, links to other pages, or secrets. */
@@ -19,7 +19,7 @@ export async function saveStory(
 ): Promise<Outcome<string>> {
   const form = { formToken: "", refusedForm: undefined, may: () => false } as const;
   const view = { storeId, id, language, ...form, isSaved: true } as const;
-  const content = await showCheckout(context, view);
+  const content = await checkoutDetailsPage(context, view);
   if (!content.ok) return content;
   const { title, main } = content.value;
   const at = toIso(storeTime(context, storeId));

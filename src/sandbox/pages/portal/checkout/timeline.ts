@@ -14,7 +14,7 @@ import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempt
 import { html, type Html } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
 import { actionForm, linkUnlessSaved, storePath } from "../forms.ts";
-import { copyableText, factList, momentHtml, momentWithDate, sentText, textWithMoments } from "../parts.ts";
+import { copyableText, factList, momentHtml, momentWithDate, bodyFigure, textWithMoments } from "../parts.ts";
 import { differencesTable, requestDetails } from "../request/exchange.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { attemptDetails, type AttemptedDelivery } from "../webhook/attempt-parts.ts";
@@ -248,7 +248,8 @@ function eventLineDetails(
   const body = store.events.find(event.id)?.body ?? "";
   const action = storePath(view, `/checkouts/${checkout.id}/events/${event.id}/replay`);
   return html`${factList([[COMMON_TEXTS.event, idLink(view, `/webhooks/events/${event.id}`, event.id)]])}
-  ${sentText(CHECKOUTS_TEXTS.eventBody, body)} ${actionForm(view, { action, label: CHECKOUTS_TEXTS.replay })}`;
+  ${bodyFigure(CHECKOUTS_TEXTS.eventBody, body)}
+  ${actionForm(view, { action, label: CHECKOUTS_TEXTS.replay })}`;
 }
 
 function attemptLineDetails(

@@ -5,12 +5,12 @@ import type { Language, Words } from "../../../../core/language.ts";
 import { tagOf } from "../../../../web/language.ts";
 import { storeTime } from "../../../with-store.ts";
 import type { PortalRole } from "../../../runtime/portal-access.ts";
-import { liveMark } from "../live/parts.ts";
+import { liveStatusHtml } from "../live/parts.ts";
 import { momentWithDate } from "../parts.ts";
 import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
 import { menuCounts } from "./menu-counts.ts";
 import { hasFinishedFirstSteps } from "../store/first-steps.ts";
-import { homeOf, SIGN_OUT_EVERYWHERE_PATH } from "../sign-in/session-cookie.ts";
+import { homePathOf, SIGN_OUT_EVERYWHERE_PATH } from "../sign-in/session-cookie.ts";
 import { BRAND_MARK } from "../assets.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import type { ListUpdates, PortalContext, View } from "../view.ts";
@@ -24,7 +24,7 @@ export function headerBar(context: PortalContext, view: View, listUpdates: ListU
     <span class="test">${FRAME_TEXTS.test}</span>
     ${hasStore ? clockLink(context, view) : ""}
     ${hasStore && role === "merchant" ? searchForm(view) : html`<span class="search"></span>`}
-    ${liveMark(listUpdates, view)} ${languageSwitch(view, role)} ${sessionMenu(view, role)}
+    ${liveStatusHtml(listUpdates, view)} ${languageSwitch(view, role)} ${sessionMenu(view, role)}
   </header>`;
 }
 
@@ -158,7 +158,7 @@ const OTHER_LANGUAGE: Readonly<Record<Language, readonly [tag: Language, name: s
 
 function languageSwitch(view: View, role: PortalRole): Html {
   const [language, name] = OTHER_LANGUAGE[view.language];
-  return html`<form method="post" action="${homeOf(role)}/preferences">
+  return html`<form method="post" action="${homePathOf(role)}/preferences">
     ${hiddenFields(view)}
     <button class="link" name="language" value="${language}" lang="${tagOf(language)}">${name}</button>
   </form>`;
@@ -178,16 +178,16 @@ function sessionMenu(view: View, role: PortalRole): Html {
           : html`<p>${FRAME_TEXTS.rolesHint[limit.role]}</p>
               <p class="hint">${FRAME_TEXTS.sessionEnds} ${momentWithDate(limit.expiresAt)}</p>`
       }
-      <form method="post" action="${homeOf(role)}/preferences">
+      <form method="post" action="${homePathOf(role)}/preferences">
         ${hiddenFields(view)}
         <p class="hint">${hasShortcuts ? FRAME_TEXTS.keysAreOn : FRAME_TEXTS.keysAreOff}</p>
         <button name="keys" value="${hasShortcuts ? "off" : "on"}">
           ${hasShortcuts ? FRAME_TEXTS.keysOff : FRAME_TEXTS.keysOn}
         </button>
       </form>
-      ${actionForm(view, { action: `${homeOf(role)}/sign-out`, label: FRAME_TEXTS.signOut })}
+      ${actionForm(view, { action: `${homePathOf(role)}/sign-out`, label: FRAME_TEXTS.signOut })}
       ${role === "administrator" ? "" : signOutEverywhere(view)}
-      ${role === "administrator" || limit !== undefined ? "" : html`<p><a href="${homeOf("administrator")}">${FRAME_TEXTS.signInAdmin}</a></p>`}
+      ${role === "administrator" || limit !== undefined ? "" : html`<p><a href="${homePathOf("administrator")}">${FRAME_TEXTS.signInAdmin}</a></p>`}
     </div>
   </details>`;
 }

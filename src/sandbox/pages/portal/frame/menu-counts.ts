@@ -11,7 +11,7 @@ type MenuCounts = {
 
 export const MAX_COUNT = 99;
 
-export function countText(count: number): string {
+export function cappedCountText(count: number): string {
   return count > MAX_COUNT ? `${MAX_COUNT}+` : String(count);
 }
 
@@ -21,13 +21,13 @@ export function menuCounts(context: PortalContext, storeId: string): MenuCounts 
   const items = judgement.ok ? judgement.value.checklist.items : [];
   const passedItems = items.filter(({ status }) => status === "pass");
   return {
-    openCount: countText(openPositions(context, storeId).length),
+    openCount: cappedCountText(openCheckoutPositions(context, storeId).length),
     failingCount: failingEndpoints.length,
     launchCount: `${passedItems.length}/${items.length}`,
   };
 }
 
-export function openPositions({ store }: PortalContext, storeId: string): readonly number[] {
+export function openCheckoutPositions({ store }: PortalContext, storeId: string): readonly number[] {
   const filter = { storeId, object: null, paymentMethod: null, orderId: null };
   const range = { before: POSITION_AFTER_ALL, limit: MAX_COUNT + 1 };
   return (["created", "pending"] as const).flatMap((status) =>

@@ -29,7 +29,7 @@ const NO_CHECKOUT = "no checkout";
 
 const CHANGES = new WeakMap<object, LiveChanges>();
 
-export function changesOf(context: ChangesContext): LiveChanges {
+export function liveChangesOf(context: ChangesContext): LiveChanges {
   const changes = CHANGES.get(context.writeSignals) ?? createChanges(context);
   CHANGES.set(context.writeSignals, changes);
   return changes;

@@ -32,7 +32,7 @@ const LIVE_TEXTS = {
   changed: ["The page has changed.", "页面已更新。"],
 } satisfies Texts;
 
-export function liveAttributes(listUpdates: ListUpdates | undefined, view: View): Html {
+export function pagePollAttributes(listUpdates: ListUpdates | undefined, view: View): Html {
   return listUpdates === undefined ? pollAttributes(view, "page", view.call) : html``;
 }
 
@@ -48,7 +48,7 @@ function pollAttributes(
   hx-select-oob="${["menu", "clock", ...rowIds].map((key) => `#${key}:outerMorph`).join()}"`;
 }
 
-export function liveMark(listUpdates: ListUpdates | undefined, view: View): Html {
+export function liveStatusHtml(listUpdates: ListUpdates | undefined, view: View): Html {
   const { tag, call } = view;
   if (tag === undefined) return html``;
   const address = `${call.path}${call.query === "" ? "" : `?${call.query}`}`;

@@ -6,7 +6,7 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../with-store.ts";
 import { storePath } from "../forms.ts";
-import { ageOf, linkButton, noItems, linkTo, table, type TableRow } from "../parts.ts";
+import { ageHtml, linkButton, emptyListHtml, linkTo, table, type TableRow } from "../parts.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
@@ -23,7 +23,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
   });
   const record = await context.calibration();
   const dialect = context.store.stores.dialect(view.storeId);
-  const noRows = noItems(
+  const noRows = emptyListHtml(
     LAUNCH_TEXTS.noAssumptions,
     "checkout assumptions --used",
     linkButton(storePath(view, "/connect"), COMMON_TEXTS.connect),
@@ -33,7 +33,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
     [LAUNCH_TEXTS.chosen, html`${chosen}`],
     ...(dialect === undefined ? [] : [differencesCell(dialect, decision)]),
     [LAUNCH_TEXTS.shownBy, html`${shownBy ?? ""}`],
-    [LAUNCH_TEXTS.first, ageOf(since, now), "named"],
+    [LAUNCH_TEXTS.first, ageHtml(since, now), "named"],
     ...(record === undefined ? [] : [calibrationCell(record, decision, context.world.now())]),
   ];
   const main = html`<p class="hint">${LAUNCH_TEXTS.assumptionsHint}</p>
@@ -55,7 +55,7 @@ function differencesCell(dialect: Dialect, decision: number): TableRow[number] {
 function calibrationCell(record: Calibration, decision: number, now: number): TableRow[number] {
   const verdict = verdictOn(record, decision);
   const badge = html`<span class="badge ${TONES[verdict]}">${LAUNCH_TEXTS.verdicts[verdict]}</span>`;
-  const cell = verdict === "not_observed" ? badge : html`${badge} ${ageOf(Date.parse(record.at), now)}`;
+  const cell = verdict === "not_observed" ? badge : html`${badge} ${ageHtml(Date.parse(record.at), now)}`;
   return [LAUNCH_TEXTS.calibration, cell, "named"];
 }
 
@@ -66,6 +66,6 @@ export function calibrationNotice(record: Calibration | undefined, { world }: Po
   const { confirmed, contradicted, not_observed: unobservedRows } = verdictsOf(record);
   const counts = LAUNCH_TEXTS.verdictCounts([confirmed.length, contradicted.length, unobservedRows.length]);
   return html`<p>
-    ${LAUNCH_TEXTS.calibratedWith(record.service)} ${ageOf(Date.parse(record.at), world.now())} · ${counts}
+    ${LAUNCH_TEXTS.calibratedWith(record.service)} ${ageHtml(Date.parse(record.at), world.now())} · ${counts}
   </p>`;
 }

@@ -6,7 +6,7 @@ import { EVIDENCE_VALIDITY_MS } from "../../../../core/readiness/proof.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { inputField } from "../fields.ts";
 import { formWithConfirmation, storePath } from "../forms.ts";
-import { ageOf, copyableText, momentWithDate, badStateBadge, table } from "../parts.ts";
+import { ageHtml, copyableText, momentWithDate, goodOrBadBadge, table } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
@@ -25,7 +25,7 @@ function lastResults(
   return results.flatMap(({ drill, subject }) => (drill === null ? [] : [{ drill, subject }]));
 }
 
-export function runningDrills(
+export function runningDrillNotices(
   { leases }: Pick<PortalContext, "leases">,
   { storeId }: View,
   { underway, judgedAt: now }: JudgedChecklist,
@@ -35,7 +35,7 @@ export function runningDrills(
       html`<section class="panel running">
         <h2>
           ${LAUNCH_TEXTS.checklist} <span class="badge warn">${LAUNCH_TEXTS.running}</span>
-          <span class="hint">${LAUNCH_TEXTS.started} ${ageOf(since, now)}</span>
+          <span class="hint">${LAUNCH_TEXTS.started} ${ageHtml(since, now)}</span>
         </h2>
         <p>${LAUNCH_TEXTS.heldBack}</p>
         <p>${LAUNCH_TEXTS.retrieved(leases.retrievesOf({ storeId, id }).length)}</p>
@@ -43,7 +43,7 @@ export function runningDrills(
   )}`;
 }
 
-export function drillsIn(facts: ReadinessFacts): readonly DrillFact[] {
+export function lastDrillsIn(facts: ReadinessFacts): readonly DrillFact[] {
   return DRILL_KINDS.flatMap((kind) => lastResults(kind, facts).map(({ drill }) => drill));
 }
 
@@ -92,7 +92,7 @@ function drillResult({ drill, subject }: ReturnType<typeof lastResults>[number],
     table({ caption: html`${LAUNCH_TEXTS.drillKinds[kind]} ${subject}` }, shownSteps, (step) => [
       [
         LAUNCH_TEXTS.step,
-        html`${badStateBadge(step.passed, LAUNCH_TEXTS.ok, LAUNCH_TEXTS.drillFailed)}
+        html`${goodOrBadBadge(step.passed, LAUNCH_TEXTS.ok, LAUNCH_TEXTS.drillFailed)}
         ${stepTitle(kind, step.name)}`,
         "head",
       ],
@@ -103,9 +103,9 @@ function drillResult({ drill, subject }: ReturnType<typeof lastResults>[number],
   const passedText = LAUNCH_TEXTS.steps(passedSteps.length, steps.length);
   return html`<details class="result">
     <summary>
-      ${badStateBadge(passed, LAUNCH_TEXTS.drillPassed, LAUNCH_TEXTS.drillFailed)}
+      ${goodOrBadBadge(passed, LAUNCH_TEXTS.drillPassed, LAUNCH_TEXTS.drillFailed)}
       ${subject === "" ? LAUNCH_TEXTS.drillKinds[kind] : html`<span title="${subject}">${subject.replace(/^https?:\/\//, "")}</span>`}${COLON}${passedText}
-      · ${ageOf(at, now)}
+      · ${ageHtml(at, now)}
     </summary>
     ${
       failedList.length === 0

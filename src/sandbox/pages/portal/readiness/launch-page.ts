@@ -6,9 +6,9 @@ import { html, type Html } from "../../../../web/html.ts";
 import { tagOf } from "../../../../web/language.ts";
 import { inputField } from "../fields.ts";
 import { actionForm, storePath } from "../forms.ts";
-import { ageOf, copyableText, table, textWithMoments, linkTo } from "../parts.ts";
+import { ageHtml, copyableText, table, textWithMoments, linkTo } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
-import { drillActions, drillResults, drillsIn, runningDrills } from "./drills.ts";
+import { drillActions, drillResults, lastDrillsIn, runningDrillNotices } from "./drills.ts";
 import { ITEM_TITLES, type DrillKind, type ItemName } from "../../../../core/readiness/names.ts";
 import { READINESS_SENTENCES } from "../../../../core/readiness/sentences.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
@@ -29,7 +29,7 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
   const { facts, checklist: shownChecklist } = judgement.value;
   const { store } = context;
   const assumptionCount = store.assumptionUses.of(view.storeId).length;
-  const main = html`${runningDrills(context, view, shownChecklist)}
+  const main = html`${runningDrillNotices(context, view, shownChecklist)}
     ${checklistSection(view, shownChecklist, facts)} ${explorationPart(shownChecklist)}
     <p>
       ${linkTo(storePath(view, "/launch/assumptions"), LAUNCH_TEXTS.assumptionsCount(assumptionCount))}
@@ -45,7 +45,7 @@ function explorationPart({ exploration, judgedAt }: JudgedChecklist): Html {
   const exploredText = READINESS_SENTENCES.explored(schedules, broken, countNotJudged(places));
   const joinNames = (actions: readonly string[]): string => (actions.length === 0 ? "–" : actions.join(", "));
   return html`<section class="explored">
-    <h3>${exploredText} <span class="hint">${ageOf(at, judgedAt)}</span></h3>
+    <h3>${exploredText} <span class="hint">${ageHtml(at, judgedAt)}</span></h3>
     ${table({ caption: LAUNCH_TEXTS.places }, places, ({ place, held, broken: brokenActions, notJudged }) => [
       [LAUNCH_TEXTS.place, place, "head", "english"],
       [LAUNCH_TEXTS.held, String(held.length), "number"],
@@ -98,7 +98,7 @@ function checklistItem(view: View, item: ChecklistItem, facts: ReadinessFacts): 
 }
 
 function otherEvidence(view: View, { name, evidence }: ChecklistItem, facts: ReadinessFacts): Html {
-  const drills = drillsIn(facts);
+  const drills = lastDrillsIn(facts);
   const remainingEvidence = evidence.filter((item) => !drills.some((drill) => isShownBy(drill, item)));
   if (remainingEvidence.length === 0) return html``;
   return html`<details class="evidence-list">
@@ -108,7 +108,7 @@ function otherEvidence(view: View, { name, evidence }: ChecklistItem, facts: Rea
         ({ what, reference, at }) =>
           html`<li title="${reference ?? ""}">
             ${name === "idempotency_replay" && reference !== null ? linkTo(storePath(view, `/requests/${reference}`), what) : what}
-            ${at === null ? "" : html`<span lang="${tagOf}">· ${ageOf(at, facts.now)}</span>`}
+            ${at === null ? "" : html`<span lang="${tagOf}">· ${ageHtml(at, facts.now)}</span>`}
           </li>`,
       )}
     </ul>
@@ -136,7 +136,7 @@ function productionPart(view: View, { production: productionFacts, now }: Readin
       request === null
         ? html`<p class="hint">${LAUNCH_TEXTS.notRequested}</p>`
         : html`<p>
-            ${LAUNCH_TEXTS.requested} ${ageOf(request.at, now)}
+            ${LAUNCH_TEXTS.requested} ${ageHtml(request.at, now)}
             ${request.note === null ? "" : html`· ${request.note}`}
           </p>`
     }

@@ -7,7 +7,7 @@ import type { StoryRequest } from "../../../../core/explain/timeline.ts";
 import { curlOf } from "../../../../core/request/curl.ts";
 import { redactStored } from "../../../../core/request/redaction.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { sentText, commandLine, table } from "../parts.ts";
+import { bodyFigure, commandLine, table } from "../parts.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
 
@@ -17,12 +17,12 @@ export function requestDetails(request: StoryRequest, checkout?: Checkout): Html
   const repetition = partsOfRepetition(request, checkout);
   const sentRequest =
     refused === null
-      ? html`${sentText(COMMON_TEXTS.request, line)}
+      ? html`${bodyFigure(COMMON_TEXTS.request, line)}
           <p class="hint">
             ${repetition?.body === undefined ? REQUEST_TEXTS.notKept : REQUEST_TEXTS.valuesOnly}
           </p>`
-      : html`${sentText(COMMON_TEXTS.request, `${line}\n${headerText(refused.headers)}`)}
-        ${refused.body === "" ? "" : sentText(COMMON_TEXTS.body, refused.body)}`;
+      : html`${bodyFigure(COMMON_TEXTS.request, `${line}\n${headerText(refused.headers)}`)}
+        ${refused.body === "" ? "" : bodyFigure(COMMON_TEXTS.body, refused.body)}`;
   return html`<div class="stack">
     ${sentRequest}${repetition === undefined ? "" : curlPart(request, repetition)}${answerPart(request)}
   </div>`;
@@ -80,5 +80,5 @@ function answerPart({ requestId, status, code, refused, answer }: StoryRequest):
   if (status === 0) return html`<p class="hint">${REQUEST_TEXTS.notAnswered}</p>`;
   const body =
     code === null || refused === null ? answer : errorBody(requestId, { code, message: refused.message });
-  return body === null ? html`` : sentText(html`${COMMON_TEXTS.answer} ${String(status)}`, body);
+  return body === null ? html`` : bodyFigure(html`${COMMON_TEXTS.answer} ${String(status)}`, body);
 }

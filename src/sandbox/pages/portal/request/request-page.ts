@@ -12,7 +12,7 @@ import { COLON, COMMA, translatorFor, type Words } from "../../../../core/langua
 import { html, type Html } from "../../../../web/html.ts";
 import { readLoggedRequest } from "../../../explain/explain.ts";
 import { listUrl, storePath } from "../forms.ts";
-import { answerBadge, copyableText, momentWithDate, factList, linkTo, section } from "../parts.ts";
+import { httpStatusBadge, copyableText, momentWithDate, factList, linkTo, section } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { differencesTable, requestDetails } from "./exchange.ts";
 import { COMMON_TEXTS } from "../texts.ts";
@@ -50,7 +50,7 @@ function requestFacts(view: View, request: StoryRequest, checkout: Checkout | un
     at === storeAt ? null : [COMMON_TEXTS.realTime, momentWithDate(at)],
     [
       COMMON_TEXTS.status,
-      html`${answerBadge(status)} ${code === null ? "" : html`<code>${code}</code>`}
+      html`${httpStatusBadge(status)} ${code === null ? "" : html`<code>${code}</code>`}
         <span class="hint">${COMMON_TEXTS.took(durationMs.toFixed(1))}</span>`,
     ],
     orderId === null ? null : [COMMON_TEXTS.order, linkTo(page, merchantText(orderId))],

@@ -7,7 +7,14 @@ import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../with-store.ts";
 import { listUrl, storePath } from "../forms.ts";
 import { listPage, PAGE_SIZE, parsePosition } from "../list.ts";
-import { answerBadge, linkButton, noItems, linkTo, listTime, type TableRow } from "../parts.ts";
+import {
+  httpStatusBadge,
+  linkButton,
+  emptyListHtml,
+  linkTo,
+  shortTimeHtml,
+  type TableRow,
+} from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
@@ -16,7 +23,7 @@ import { printableLiteral } from "../../../../core/text.ts";
 
 const MAX_READ_REQUESTS = 2000;
 
-export function requestsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
+export function requestListPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const command = "checkout orders create --order-id order-1001 --price-id price_coffee";
   const connectButton = linkButton(storePath(view, "/connect"), COMMON_TEXTS.connect);
   return listPage<LoggedRequest>(view, {
@@ -53,7 +60,7 @@ export function requestsPage(context: PortalContext, view: View): Promise<Outcom
         nextSearch: nextBefore === null || items.length === PAGE_SIZE ? undefined : nextSearch,
       });
     },
-    noRows: noItems(REQUEST_TEXTS.noRequests, command, connectButton),
+    noRows: emptyListHtml(REQUEST_TEXTS.noRequests, command, connectButton),
     positionOf: ({ position }) => position,
     wrap: (list) => html`<section>${list}</section>`,
   });
@@ -62,9 +69,11 @@ export function requestsPage(context: PortalContext, view: View): Promise<Outcom
 function requestRow(context: PortalContext, view: View, request: LoggedRequest): TableRow {
   const { requestId, at, storeAt, method, path, status, code, durationMs, orderId, fault, byDrill } = request;
   const now = storeTime(context, view.storeId);
-  const arrivalLink = linkTo(storePath(view, `/requests/${requestId}`), listTime(storeAt, now));
+  const arrivalLink = linkTo(storePath(view, `/requests/${requestId}`), shortTimeHtml(storeAt, now));
   const realTime =
-    at === storeAt ? "" : html`<small class="real">${COMMON_TEXTS.realTime} ${listTime(at, now)}</small>`;
+    at === storeAt
+      ? ""
+      : html`<small class="real">${COMMON_TEXTS.realTime} ${shortTimeHtml(at, now)}</small>`;
   const faultBadge =
     fault === null ? "" : html` <span class="badge warn">${COMMON_TEXTS.fault}${COLON}${fault.action}</span>`;
   const drillBadge = byDrill === true ? html` <span class="badge">${REQUEST_TEXTS.byDrill}</span>` : "";
@@ -72,7 +81,7 @@ function requestRow(context: PortalContext, view: View, request: LoggedRequest):
     [COMMON_TEXTS.time, html`${arrivalLink} ${realTime}`],
     [COMMON_TEXTS.method, html`<code>${method}</code>`],
     [COMMON_TEXTS.path, html`<code class="path">${path}</code>`],
-    [COMMON_TEXTS.status, answerBadge(status)],
+    [COMMON_TEXTS.status, httpStatusBadge(status)],
     [COMMON_TEXTS.code, html`${code === null ? "" : html`<code>${code}</code>`}${faultBadge}${drillBadge}`],
     [REQUEST_TEXTS.duration, html`<span class="ms">${durationMs.toFixed(1)} ms</span>`],
     [COMMON_TEXTS.order, orderId === null ? "" : orderLink(context, view, orderId)],

@@ -9,7 +9,7 @@ export function roleOfPath(path: string): PortalRole {
   return path === ADMIN_HOME || path.startsWith(`${ADMIN_HOME}/`) ? "administrator" : "merchant";
 }
 
-export function homeOf(role: PortalRole): "/portal" | "/portal/admin" {
+export function homePathOf(role: PortalRole): "/portal" | "/portal/admin" {
   return role === "administrator" ? ADMIN_HOME : "/portal";
 }
 
@@ -44,7 +44,7 @@ function cookieName({ port }: PortalAccess, role: PortalRole): string {
 /** No Domain attribute, so that browsers send the cookie only to this host. */
 function attributes({ origin }: PortalAccess, role: PortalRole): string {
   const secureAttribute = origin.startsWith("https:") ? "; Secure" : "";
-  return `Path=${homeOf(role)}; HttpOnly; SameSite=Strict${secureAttribute}`;
+  return `Path=${homePathOf(role)}; HttpOnly; SameSite=Strict${secureAttribute}`;
 }
 
 export const SIGN_OUT_EVERYWHERE_PATH = "/portal/sign-out-everywhere";

@@ -12,7 +12,7 @@ import { actionRoute, portalRoute, requireOwnForm, redirectTo, type PortalRoute 
 import {
   sessionStartCookie,
   sessionEndCookie,
-  homeOf,
+  homePathOf,
   sessionOf,
   SIGN_OUT_EVERYWHERE_PATH,
 } from "./session-cookie.ts";
@@ -27,7 +27,7 @@ export const SIGN_IN_ROUTES: readonly PortalRoute[] = [
   ...ROLES.map(signOutRoute),
   actionRoute(SIGN_OUT_EVERYWHERE_PATH, {
     operation: "endPortalSessions",
-    nextAddress: () => `${homeOf("merchant")}/sign-in`,
+    nextAddress: () => `${homePathOf("merchant")}/sign-in`,
   }),
   ...ROLES.map(preferencesRoute),
 ];
@@ -45,7 +45,7 @@ const FORMS = {
 } as const;
 
 function signInPageRoute(role: PortalRole): PortalRoute {
-  return portalRoute({ path: `${homeOf(role)}/sign-in`, minRole: null }, (context, call) => {
+  return portalRoute({ path: `${homePathOf(role)}/sign-in`, minRole: null }, (context, call) => {
     const { language, query } = viewOf(context, call);
     const markup = signedOutPage(role, signInPage(role, query.get("to")));
     return accept({ ...pageResponse({ status: 200, markup, language }, call.requestId), isUnlogged: true });
@@ -57,7 +57,7 @@ export function signInPage(role: PortalRole, nextAddress: string | null, refusal
   const main = html`${refusalNotice(role, refusal)}
     <p>${hint}</p>
     ${role === "merchant" ? html`<p>${copyableText("checkout open")}</p>` : ""}
-    <form method="post" action="${homeOf(role)}/sign-in" id="sign-in" class="act">
+    <form method="post" action="${homePathOf(role)}/sign-in" id="sign-in" class="act">
       <label
         >${label} <input name="${name}" type="${type}" autocomplete="off" spellcheck="false" required
       /></label>
@@ -82,7 +82,7 @@ function refusalNotice(role: PortalRole, refusal: Refusal | undefined): Html {
 
 function signInRoute(role: PortalRole): PortalRoute {
   return portalRoute(
-    { methods: ["POST"], path: `${homeOf(role)}/sign-in`, minRole: null },
+    { methods: ["POST"], path: `${homePathOf(role)}/sign-in`, minRole: null },
     async ({ portal }, call) => {
       const pageCheck = requireOwnPage(call.request, portal.origin);
       if (!pageCheck.ok) return pageCheck;
@@ -96,7 +96,7 @@ function signInRoute(role: PortalRole): PortalRoute {
           ? await portal.signInByCode(pastedCode, currentSession)
           : portal.signInByToken((fields.value.get("admin_token") ?? "").trim(), currentSession);
       if (!session.ok) return session;
-      const answer = redirectTo(call, parsePortalPath(portal, fields.value.get("to")) ?? homeOf(role));
+      const answer = redirectTo(call, parsePortalPath(portal, fields.value.get("to")) ?? homePathOf(role));
       return accept({
         ...answer,
         headers: { ...answer.headers, "Set-Cookie": sessionStartCookie(portal, session.value) },
@@ -108,7 +108,7 @@ function signInRoute(role: PortalRole): PortalRoute {
 function signOutRoute(role: PortalRole): PortalRoute {
   return ownFormRoute(role, "sign-out", async (context, call) => {
     if (call.caller !== undefined) await context.portal.signOut(call.caller);
-    const answer = redirectTo(call, `${homeOf(role)}/sign-in`);
+    const answer = redirectTo(call, `${homePathOf(role)}/sign-in`);
     const headers = { ...answer.headers, "Set-Cookie": sessionEndCookie(context.portal, role) };
     return { ...answer, headers };
   });
@@ -123,7 +123,7 @@ function preferencesRoute(role: PortalRole): PortalRoute {
         ...(keysValue === undefined ? {} : { hasShortcuts: keysValue === "on" }),
       });
     }
-    return redirectTo(call, parsePortalPath(portal, fields.get("back")) ?? homeOf(role));
+    return redirectTo(call, parsePortalPath(portal, fields.get("back")) ?? homePathOf(role));
   });
 }
 
@@ -138,7 +138,7 @@ function ownFormRoute(
 ): PortalRoute {
   const minRole = role === "administrator" ? role : "viewer";
   return portalRoute(
-    { methods: ["POST"], path: `${homeOf(role)}/${name}`, minRole },
+    { methods: ["POST"], path: `${homePathOf(role)}/${name}`, minRole },
     async (context, call) => {
       const fields = requireOwnForm(context, call);
       return fields.ok ? accept(await act(context, call, fields.value)) : fields;

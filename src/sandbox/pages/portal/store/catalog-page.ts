@@ -13,7 +13,7 @@ import {
   type TypedForm,
 } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
-import { amountHtml, noItems, table, type TableRow } from "../parts.ts";
+import { amountHtml, emptyListHtml, table, type TableRow } from "../parts.ts";
 import type { PageContent, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { CATALOG_TEXTS as TEXTS } from "./texts.ts";
@@ -21,7 +21,7 @@ import { MAX_SUBJECT_LENGTH, type Price } from "../../../../core/checkout/shapes
 
 export function catalogPage(view: View, { prices, capabilities }: AnswerOf<"storeSummary">): PageContent {
   const activeNames = new Set(capabilities.filter((capability) => capability.active).map(({ name }) => name));
-  const noRows = noItems(
+  const noRows = emptyListHtml(
     TEXTS.none,
     "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
   );

@@ -15,7 +15,7 @@ export function connectPage(
   context: PortalContext,
 ): PageContent {
   const lastFours = apiKeys.map(({ lastFour }) => lastFour);
-  const main = html`${revealedSecret(view)}
+  const main = html`${revealedKeyOrSecret(view)}
     <div class="connect">
       <div class="connect-main">${accessPanel(context, view, lastFours)} ${codePanel(view)}</div>
       ${stepsPanel(view, finishedFirstSteps(context, view.storeId))}
@@ -24,7 +24,7 @@ export function connectPage(
   return { title, main, liveTopic: "store" };
 }
 
-export function revealedSecret({ oneTimeValue: secret }: View): Html {
+export function revealedKeyOrSecret({ oneTimeValue: secret }: View): Html {
   if (secret === undefined) return html``;
   const isKey = secret.startsWith("svc_");
   return html`<div class="notice good shown-once" role="status">

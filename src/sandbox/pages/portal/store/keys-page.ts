@@ -3,9 +3,9 @@ import { SCOPES } from "../../../../core/credential.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { refusalText, checkbox, type TypedForm } from "../fields.ts";
 import { creationPanel, formWithConfirmation, storePath } from "../forms.ts";
-import { momentWithDate, noItems, table, type TableRow } from "../parts.ts";
+import { momentWithDate, emptyListHtml, table, type TableRow } from "../parts.ts";
 import type { PageContent, View } from "../view.ts";
-import { revealedSecret } from "./connect-page.ts";
+import { revealedKeyOrSecret } from "./connect-page.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { KEYS_TEXTS as TEXTS } from "./texts.ts";
 
@@ -13,11 +13,11 @@ type Key = AnswerOf<"listKeys">["keys"][number];
 
 export function keysPage(view: View, { keys }: AnswerOf<"listKeys">): PageContent {
   const activeCount = keys.filter(({ revokedAt }) => revokedAt === null).length;
-  const noRows = noItems(TEXTS.none, "checkout keys create");
+  const noRows = emptyListHtml(TEXTS.none, "checkout keys create");
   const list = table({ caption: FRAME_TEXTS.keys, noRows }, keys, (key) =>
     keyRow(view, key, { isLast: activeCount === 1 }),
   );
-  const main = html`${revealedSecret(view)} ${list} ${createForm(view)}`;
+  const main = html`${revealedKeyOrSecret(view)} ${list} ${createForm(view)}`;
   return { title: FRAME_TEXTS.keys, main, liveTopic: "store" };
 }
 

@@ -6,8 +6,8 @@ import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../with-store.ts";
 import { merchantText } from "../../shared/layout.ts";
 import { listUrl, storePath } from "../forms.ts";
-import { countText, isFailing, MAX_COUNT, openPositions } from "../frame/menu-counts.ts";
-import { ageOf, answerBadge, linkButton, linkTo, section, table, listTime } from "../parts.ts";
+import { cappedCountText, isFailing, MAX_COUNT, openCheckoutPositions } from "../frame/menu-counts.ts";
+import { ageHtml, httpStatusBadge, linkButton, linkTo, section, table, shortTimeHtml } from "../parts.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { endpointPath, healthOf } from "../webhook/endpoint-parts.ts";
@@ -44,13 +44,15 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
       const attempt = lastAttempt(context, endpoint);
       const { due: count } = healthOf(context, view, id);
       const sinceText =
-        failingSince === null ? (reason ?? "") : html`${COMMON_TEXTS.since} ${listTime(failingSince, now)}`;
+        failingSince === null
+          ? (reason ?? "")
+          : html`${COMMON_TEXTS.since} ${shortTimeHtml(failingSince, now)}`;
       const cause = attempt && causeText(attempt, translatorFor(view.language));
       return [
         [COMMON_TEXTS.endpoint, linkTo(endpointPath(view, id), url.replace(/^http:\/\//, "")), "head"],
         [
           TEXTS.last,
-          html`${attempt === undefined ? "" : answerBadge(attempt.status)}
+          html`${attempt === undefined ? "" : httpStatusBadge(attempt.status)}
             <span class="hint">${sinceText}</span>`,
         ],
         [
@@ -58,7 +60,7 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
           html`${cause ?? ""}
             <span class="hint">${attempt === undefined ? "" : (errorText(attempt) ?? "")}</span>`,
         ],
-        [TEXTS.waiting, count === 0 ? "" : TEXTS.wait(countText(count))],
+        [TEXTS.waiting, count === 0 ? "" : TEXTS.wait(cappedCountText(count))],
       ];
     },
   );
@@ -84,10 +86,10 @@ function refusedPart({ requests }: PortalContext, view: View, now: number): Html
     refusedRequests,
     ({ requestId, storeAt, method, path, status, code, orderId }) => [
       [COMMON_TEXTS.request, linkTo(storePath(view, `/requests/${requestId}`), `${method} ${path}`), "head"],
-      [COMMON_TEXTS.status, answerBadge(status)],
+      [COMMON_TEXTS.status, httpStatusBadge(status)],
       [COMMON_TEXTS.code, html`<code>${code ?? ""}</code>`],
       [COMMON_TEXTS.order, orderId === null ? "" : merchantText(orderId)],
-      [COMMON_TEXTS.time, listTime(storeAt, now)],
+      [COMMON_TEXTS.time, shortTimeHtml(storeAt, now)],
     ],
   );
   const moreLine =
@@ -111,7 +113,7 @@ function dueSection(context: PortalContext, view: View, now: number): Html {
     (item) => {
       const link = linkTo(storePath(view, item.path), item.subject);
       return [
-        [COMMON_TEXTS.time, listTime(item.at, now)],
+        [COMMON_TEXTS.time, shortTimeHtml(item.at, now)],
         [COMMON_TEXTS.item, TEXTS.kinds[item.kind]],
         [COMMON_TEXTS.of, html`${link}${item === firstExpiry ? moreText : ""}`, "head"],
       ];
@@ -122,15 +124,15 @@ function dueSection(context: PortalContext, view: View, now: number): Html {
 }
 
 function unpaidSection(context: PortalContext, view: View, now: number): Html {
-  const checkouts = context.store.checkoutLists.at(openPositions(context, view.storeId));
+  const checkouts = context.store.checkoutLists.at(openCheckoutPositions(context, view.storeId));
   if (checkouts.length === 0) return section(TEXTS.unpaid, hintPart(TEXTS.noneUnpaid));
   const oldestTime = Math.min(...checkouts.map(({ createdAt }) => createdAt));
   const hasMore = checkouts.length > MAX_COUNT;
-  const count = TEXTS.unpaidCount(countText(checkouts.length));
+  const count = TEXTS.unpaidCount(cappedCountText(checkouts.length));
   return section(
     TEXTS.unpaid,
     html`<p>
-      ${linkTo(storePath(view, "/checkouts"), count)}${hasMore ? "" : html`${TEXTS.oldest} ${ageOf(oldestTime, now)}`}
+      ${linkTo(storePath(view, "/checkouts"), count)}${hasMore ? "" : html`${TEXTS.oldest} ${ageHtml(oldestTime, now)}`}
     </p>`,
   );
 }

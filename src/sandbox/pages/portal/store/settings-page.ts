@@ -7,7 +7,7 @@ import { servedSettingTexts } from "../../../../core/config/settings.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { inputField, filledFields, type TypedForm } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
-import { copyableText, noItems, factList, badStateBadge, section, table } from "../parts.ts";
+import { copyableText, emptyListHtml, factList, goodOrBadBadge, section, table } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { SETTINGS_TEXTS as TEXTS } from "./texts.ts";
@@ -32,7 +32,7 @@ function namesPanel({ merchant, store, dialect }: Summary): Html {
       [COMMON_TEXTS.storeId, copyableText(store.id)],
       [COMMON_TEXTS.merchant, displayText(merchant.name)],
       [TEXTS.merchantId, copyableText(merchant.id)],
-      [COMMON_TEXTS.state, badStateBadge(store.active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
+      [COMMON_TEXTS.state, goodOrBadBadge(store.active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
       [
         TEXTS.dialect,
         html`${dialect === undefined ? TEXTS.noDialect : html`<code>${differencesText(dialect)}</code>`}`,
@@ -44,7 +44,7 @@ function namesPanel({ merchant, store, dialect }: Summary): Html {
 }
 
 function originsSection(view: View, { returnOrigins }: Summary): Html {
-  const noRows = noItems(TEXTS.noOrigins, "checkout return-origins add http://localhost:3000");
+  const noRows = emptyListHtml(TEXTS.noOrigins, "checkout return-origins add http://localhost:3000");
   const list = table({ caption: TEXTS.origins, noRows }, returnOrigins, ({ origin, path }) => {
     const question = [COMMON_TEXTS.remove, TEXTS.removeQuestion(origin), TEXTS.removeNow] as const;
     const removePath = storePath(view, "/settings/return-origins/remove");

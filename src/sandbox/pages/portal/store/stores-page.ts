@@ -19,11 +19,11 @@ import {
 } from "../forms.ts";
 import { listPage } from "../list.ts";
 import {
-  badStateBadge,
+  goodOrBadBadge,
   copyableText,
   linkTo,
   momentWithDate,
-  noItems,
+  emptyListHtml,
   table,
   type TableRow,
 } from "../parts.ts";
@@ -75,7 +75,7 @@ function storeRow(view: View, store: StoreEntry, { isFirst }: { readonly isFirst
   return [
     [COMMON_TEXTS.store, nameHtml, "head"],
     [COMMON_TEXTS.merchant, displayText(merchantName)],
-    [COMMON_TEXTS.state, badStateBadge(active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
+    [COMMON_TEXTS.state, goodOrBadBadge(active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
     [COMMON_TEXTS.created, momentWithDate(createdAt)],
     [COMMON_TEXTS.act, html`<div class="actions">${acts}</div>`],
   ];
@@ -160,7 +160,7 @@ async function snapshotSection(context: PortalContext, view: View): Promise<Outc
   const details = new Map(list?.value.snapshots.map((snapshot) => [snapshot.name, snapshot]));
   const names = list === undefined ? context.snapshotStorage.names().toSorted() : [...details.keys()];
   const rowOf = (name: string): TableRow => snapshotRow(context, view, { name, snapshot: details.get(name) });
-  const noRows = noItems(TEXTS.noSnapshots, "checkout snapshots create before-the-sale");
+  const noRows = emptyListHtml(TEXTS.noSnapshots, "checkout snapshots create before-the-sale");
   const link = html`<p>
     <a href="${storePath(view, "/stores")}?snapshots=details#snapshots">${TEXTS.details}</a>
   </p>`;

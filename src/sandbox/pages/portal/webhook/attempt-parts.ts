@@ -15,13 +15,13 @@ import {
   type SigningSecrets,
 } from "../../../webhook/reconstruct-attempt.ts";
 import {
-  answerBadge,
-  sentText,
+  httpStatusBadge,
+  bodyFigure,
   commandLine,
   copyableText,
   momentWithDate,
   factList,
-  type Facts,
+  type FactRows,
 } from "../parts.ts";
 import type { PortalContext } from "../view.ts";
 import { COMMON_TEXTS } from "../texts.ts";
@@ -38,8 +38,8 @@ export function attemptDetails(
   const lines = Object.entries(sentRequest.headers).map(([name, value]) => `${name}: ${value}`);
   return html`<div class="stack">
     ${factList(attemptFacts(delivery, attempt))}
-    ${sentText(COMMON_TEXTS.request, [`POST ${attempt.url}`, ...lines].join("\n"))}
-    ${sentRequest.body === undefined ? html`<p class="hint">${WEBHOOK_TEXTS.otherBody}</p>` : sentText(COMMON_TEXTS.body, sentRequest.body)}
+    ${bodyFigure(COMMON_TEXTS.request, [`POST ${attempt.url}`, ...lines].join("\n"))}
+    ${sentRequest.body === undefined ? html`<p class="hint">${WEBHOOK_TEXTS.otherBody}</p>` : bodyFigure(COMMON_TEXTS.body, sentRequest.body)}
     <p class="signing"><strong>${WEBHOOK_TEXTS.signature}</strong> ${signingHtml(sentRequest.signing)}</p>
     ${verifyCommand(delivery, sentRequest, headerNamesIn(context.store.stores.dialect(delivery.storeId)))}
     ${answerPart(attempt)}
@@ -59,7 +59,7 @@ function signingHtml(signing: SigningSecrets): Html {
     <span class="badge ${verdict.ok ? "good" : "bad"}">${verdictText}</span>`;
 }
 
-function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Facts {
+function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): FactRows {
   const { state, fault: deliveryFault } = delivery;
   const { url, address, milliseconds, finishedAt, status, error, nextAt } = attempt;
   const cause = likelyCause(attempt) ?? falseSuccessCause(attempt);
@@ -68,7 +68,7 @@ function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Fa
   const result =
     finishedAt === null
       ? html`${WEBHOOK_TEXTS.underWay}`
-      : html`${answerBadge(status)} ${error ?? ""}${messageOf(attempt)}${durationText}`;
+      : html`${httpStatusBadge(status)} ${error ?? ""}${messageOf(attempt)}${durationText}`;
   const endText = state === "due" ? "" : WEBHOOK_TEXTS.noNext;
   const next =
     nextAt === null ? html`${endText}` : html`${WEBHOOK_TEXTS.nextAttempt} ${momentWithDate(nextAt)}`;
@@ -106,5 +106,5 @@ function answerPart({ answer, status }: DeliveryAttempt): Html {
   if (status === null || answer === null) return html``;
   if (answer.length === 0) return html`<p class="hint">${WEBHOOK_TEXTS.noBody}</p>`;
   const label = answer.length < MAX_ANSWER_BYTES ? COMMON_TEXTS.answer : WEBHOOK_TEXTS.answerPart;
-  return sentText(html`${label} ${String(status)}`, Buffer.from(answer).toString("utf8"));
+  return bodyFigure(html`${label} ${String(status)}`, Buffer.from(answer).toString("utf8"));
 }

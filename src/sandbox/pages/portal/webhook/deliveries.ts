@@ -9,11 +9,11 @@ import { storeTime } from "../../../with-store.ts";
 import { merchantText } from "../../shared/layout.ts";
 import { actionForm, storePath } from "../forms.ts";
 import {
-  answerBadge,
+  httpStatusBadge,
   copyableText,
   factList,
   linkTo,
-  listTime,
+  shortTimeHtml,
   momentWithDate,
   table,
   type TableRow,
@@ -36,7 +36,7 @@ export function deliveryTable(
 
 function deliveryStateBadge({ state, nextAt }: Pick<Delivery, "state" | "nextAt">, now: number): Html {
   const style = { due: "pending", succeeded: "succeeded", failed: "failed", dropped: "cancelled" }[state];
-  const timeText = state === "due" ? html` ${listTime(nextAt, now)}` : "";
+  const timeText = state === "due" ? html` ${shortTimeHtml(nextAt, now)}` : "";
   return html`<span class="badge ${style}">${WEBHOOK_TEXTS.states[state]}</span>${timeText}`;
 }
 
@@ -61,7 +61,7 @@ export function deliveryRow(
     const note = cause === "event" ? "" : html` <span class="hint why">${WEBHOOK_TEXTS.causes[cause]}</span>`;
     const page = storePath(view, `/webhooks/deliveries/${id}`);
     const cells: TableRow = [
-      [COMMON_TEXTS.time, linkTo(page, listTime(createdAt, now))],
+      [COMMON_TEXTS.time, linkTo(page, shortTimeHtml(createdAt, now))],
       [COMMON_TEXTS.event, html`${event?.type ?? eventId}${note}`],
       [COMMON_TEXTS.order, html`<span class="address">${order}</span>`],
       [COMMON_TEXTS.endpoint, html`<span class="address" title="${url}">${url}</span>`],
@@ -77,8 +77,8 @@ function attemptResult(attempt: LastAttempt | undefined): Html {
   if (attempt === undefined) return html`<span class="hint">${WEBHOOK_TEXTS.notTried}</span>`;
   const { status, error, milliseconds } = attempt;
   if (status === null && error === null) return html`<span class="hint">${WEBHOOK_TEXTS.underWay}</span>`;
-  if (milliseconds === null) return answerBadge(status);
-  return html`${answerBadge(status)}
+  if (milliseconds === null) return httpStatusBadge(status);
+  return html`${httpStatusBadge(status)}
     <span class="hint">${error ?? ""} ${COMMON_TEXTS.took(milliseconds)}</span>`;
 }
 
@@ -91,7 +91,7 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
   const attempts = store.deliveryAttempts.of(delivery.id);
   const attemptSections = attempts.map((attempt, index) => {
     const { number, startedAt, status, finishedAt } = attempt;
-    const result = finishedAt === null ? html`${WEBHOOK_TEXTS.underWay}` : answerBadge(status);
+    const result = finishedAt === null ? html`${WEBHOOK_TEXTS.underWay}` : httpStatusBadge(status);
     const isLast = index === attempts.length - 1;
     return html`<section class="panel try" id="try-${String(number)}">
       <h2>

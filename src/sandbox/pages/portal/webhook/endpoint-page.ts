@@ -5,7 +5,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 import { storeTime } from "../../../with-store.ts";
 import { actionForm, formWithConfirmation, listUrl, storePath } from "../forms.ts";
-import { copyableText, momentWithDate, nextPartLink, noItems, factList } from "../parts.ts";
+import { copyableText, momentWithDate, moreItemsLink, emptyListHtml, factList } from "../parts.ts";
 import type { ActionContext } from "../route.ts";
 import type { Notice, PageContent, PortalContext, View } from "../view.ts";
 import { deliveryTable } from "./deliveries.ts";
@@ -51,9 +51,9 @@ export function endpointPage(
     </section>
     <section>
       <h2>${TEXTS.deliveries}</h2>
-      ${deliveries.length === 0 ? noItems(TEXTS.noDeliveries, `checkout endpoints test ${endpoint.id}`) : deliveryTable(context, view, { deliveries, hasOneTarget: true })}
+      ${deliveries.length === 0 ? emptyListHtml(TEXTS.noDeliveries, `checkout endpoints test ${endpoint.id}`) : deliveryTable(context, view, { deliveries, hasOneTarget: true })}
       <p class="row">
-        ${nextBefore === null ? "" : nextPartLink(address(nextBefore), COMMON_TEXTS.older)}
+        ${nextBefore === null ? "" : moreItemsLink(address(nextBefore), COMMON_TEXTS.older)}
         <a href="${address(null)}">${TEXTS.filterThese}</a>
       </p>
     </section>`;

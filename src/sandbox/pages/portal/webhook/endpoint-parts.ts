@@ -6,15 +6,19 @@ import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../with-store.ts";
 import { inputField, textField, refusalText, type TypedForm } from "../fields.ts";
 import { actionForm, storePath } from "../forms.ts";
-import { countText } from "../frame/menu-counts.ts";
-import { copyableText, momentWithDate, labelledValue, table, listTime } from "../parts.ts";
+import { cappedCountText } from "../frame/menu-counts.ts";
+import { copyableText, momentWithDate, labelledValue, table, shortTimeHtml } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
-export function endpointTable(context: PortalContext, view: View, endpoints: readonly EndpointEntry[]): Html {
+export function endpointTableHtml(
+  context: PortalContext,
+  view: View,
+  endpoints: readonly EndpointEntry[],
+): Html {
   const now = storeTime(context, view.storeId);
   const list = table({ caption: COMMON_TEXTS.endpoints, isLinked: true }, endpoints, (endpoint) => {
     const health = healthOf(context, view, endpoint.id);
@@ -53,9 +57,9 @@ export function dueSummary({ nextAt, due }: EndpointHealth, { state }: EndpointE
   if (nextAt === null) return html`<span class="hint">${WEBHOOK_TEXTS.nothingDue}</span>`;
   const text =
     state === "enabled"
-      ? labelledValue(WEBHOOK_TEXTS.nextAttemptColumn, listTime(nextAt, now))
+      ? labelledValue(WEBHOOK_TEXTS.nextAttemptColumn, shortTimeHtml(nextAt, now))
       : html`${WEBHOOK_TEXTS.untilEnabled}`;
-  return html`${text} <span class="hint">${WEBHOOK_TEXTS.dueCount(countText(due))}</span>`;
+  return html`${text} <span class="hint">${WEBHOOK_TEXTS.dueCount(cappedCountText(due))}</span>`;
 }
 
 export function eventTypesText({ eventTypes }: EndpointEntry): Text {

@@ -14,11 +14,11 @@ import {
   copyableText,
   factList,
   linkTo,
-  listTime,
+  shortTimeHtml,
   momentWithDate,
-  noItems,
+  emptyListHtml,
   section,
-  sentText,
+  bodyFigure,
 } from "../parts.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
@@ -48,7 +48,7 @@ const PREVIOUS_STATUSES: Readonly<Record<Status, readonly [previous: Status | nu
 
 const MAX_DELIVERIES = 20;
 
-export function eventsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
+export function eventListPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
   const path = "/webhooks/events";
   return listPage<StoredEvent>(view, {
@@ -58,7 +58,10 @@ export function eventsPage(context: PortalContext, view: View): Promise<Outcome<
     caption: WEBHOOK_TEXTS.newestEvents,
     style: "events",
     columns: (event) => [
-      [COMMON_TEXTS.time, linkTo(storePath(view, `${path}/${event.id}`), listTime(event.createdAt, now))],
+      [
+        COMMON_TEXTS.time,
+        linkTo(storePath(view, `${path}/${event.id}`), shortTimeHtml(event.createdAt, now)),
+      ],
       [COMMON_TEXTS.eventType, event.type],
       [COMMON_TEXTS.order, orderLink(view, event)],
       [WEBHOOK_TEXTS.sequence, String(event.sequence)],
@@ -70,7 +73,7 @@ export function eventsPage(context: PortalContext, view: View): Promise<Outcome<
         const items = events.slice(0, PAGE_SIZE);
         return { items, next: events.length > PAGE_SIZE ? (items.at(-1)?.position ?? null) : null };
       }),
-    noRows: noItems(WEBHOOK_TEXTS.noEvents, "checkout trigger order.succeeded", testOrderForm(view)),
+    noRows: emptyListHtml(WEBHOOK_TEXTS.noEvents, "checkout trigger order.succeeded", testOrderForm(view)),
     wrap: (list) =>
       html`${webhookTabs(view, "events")}
         <details class="panel">
@@ -86,7 +89,7 @@ function sampleItem(context: PortalContext, view: View, type: string): Html {
   const command = type === "webhook.test" ? "checkout endpoints test <id>" : `checkout trigger ${type}`;
   return html`<details class="sample">
     <summary>${type}</summary>
-    ${sentText(COMMON_TEXTS.body, sampleBody(context, view.storeId, type))} ${copyableText(command)}
+    ${bodyFigure(COMMON_TEXTS.body, sampleBody(context, view.storeId, type))} ${copyableText(command)}
   </details>`;
 }
 
@@ -129,7 +132,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
       ])}
       ${hasDeliveries ? html`<div class="actions">${replayEventForm(context, view, event)}</div>` : ""}
     </section>
-    ${section(COMMON_TEXTS.body, sentText(COMMON_TEXTS.body, event.body))}
+    ${section(COMMON_TEXTS.body, bodyFigure(COMMON_TEXTS.body, event.body))}
     ${section(WEBHOOK_TEXTS.deliveries, deliveriesPart)}
     ${
       delivery === undefined || attempt === undefined
@@ -141,12 +144,12 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
 
 function undeliveredNote(context: PortalContext, view: View, event: StoredEvent): Html {
   return context.store.endpoints.of(view.storeId).length === 0
-    ? noItems(
+    ? emptyListHtml(
         WEBHOOK_TEXTS.noEndpointAtEvent,
         "checkout endpoints add http://localhost:3000/hooks",
         addEndpointForm(view),
       )
-    : noItems(
+    : emptyListHtml(
         WEBHOOK_TEXTS.noSubscribers,
         `checkout events replay ${event.id}`,
         replayEventForm(context, view, event),

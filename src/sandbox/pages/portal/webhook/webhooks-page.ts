@@ -9,12 +9,12 @@ import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../with-store.ts";
 import { actionForm, formWithConfirmation, storePath, testOrderForm, typedValues } from "../forms.ts";
 import { listPage, PAGE_SIZE } from "../list.ts";
-import { noItems } from "../parts.ts";
+import { emptyListHtml } from "../parts.ts";
 import { runAsViewer } from "../route.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { deliveryRow } from "./deliveries.ts";
-import { addEndpointForm, endpointTable } from "./endpoint-parts.ts";
+import { addEndpointForm, endpointTableHtml } from "./endpoint-parts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
 const HOUR_MS = 3_600_000;
@@ -29,8 +29,8 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
         <h2>${COMMON_TEXTS.endpoints}</h2>
         ${
           endpoints.length === 0
-            ? noItems(WEBHOOK_TEXTS.noEndpoints, "checkout endpoints add http://localhost:3000/hooks")
-            : html`${endpointTable(context, view, endpoints)}
+            ? emptyListHtml(WEBHOOK_TEXTS.noEndpoints, "checkout endpoints add http://localhost:3000/hooks")
+            : html`${endpointTableHtml(context, view, endpoints)}
                 <p class="hint">${WEBHOOK_TEXTS.healthHint}</p>`
         }
         ${addEndpointPart(view, endpoints.length === 0)}
@@ -70,7 +70,11 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
       const { deliveries: items, nextBefore: next } = deliveries.page(page);
       return accept({ items, next });
     },
-    noRows: noItems(WEBHOOK_TEXTS.noDeliveries, "checkout trigger order.succeeded", testOrderForm(view)),
+    noRows: emptyListHtml(
+      WEBHOOK_TEXTS.noDeliveries,
+      "checkout trigger order.succeeded",
+      testOrderForm(view),
+    ),
     wrap,
   });
 }
