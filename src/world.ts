@@ -125,7 +125,7 @@ export type ListenFailure = {
   readonly address?: string;
 };
 
-export type ServerOptions = {
+export type ListenOptions = {
   readonly port: number;
   readonly addresses?: readonly string[];
   readonly limits?: Partial<ServerLimits>;
@@ -303,7 +303,7 @@ export type World = {
    */
   readonly listen: (
     makeService: (port: number, host: "127.0.0.1" | "[::1]") => Service,
-    options: ServerOptions,
+    options: ListenOptions,
   ) => Promise<Outcome<Listener, ListenFailure>>;
   readonly openBrowser: (
     url: string,

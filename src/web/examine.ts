@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import type { AttemptFacts } from "../core/network/connection-fault.ts";
 import type { OutboundRequest, OutboundResult } from "../world.ts";
 import type { Failure } from "./failure.ts";
-import { clientFor } from "./proxy.ts";
+import { httpModuleFor } from "./proxy.ts";
 
 const EXAMINATION_TIMEOUT_MS = 2000;
 
@@ -14,7 +14,7 @@ const handshakes = new Map<string, { readonly address: string; readonly answered
  * Caches the result of a TLS handshake for each URL, because an http server logs a handshake as a broken request. Any
  * result other than a closed connection clears the entry.
  */
-export async function examineResult(
+export async function findConnectionFacts(
   { url, addresses }: Pick<OutboundRequest, "url" | "addresses">,
   result: OutboundResult & Pick<Failure, "address">,
   signal: AbortSignal,
@@ -75,7 +75,7 @@ async function speaksTls(
   { port, hostname: servername }: { readonly port: number; readonly hostname: string },
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { request } = await clientFor("https:");
+  const { request } = await httpModuleFor("https:");
   return new Promise((resolve) => {
     // No `end()`: only the handshake is wanted, not a request.
     const client = request({

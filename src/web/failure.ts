@@ -4,7 +4,7 @@ import type { OutboundResult } from "../world.ts";
 
 export type Failure = Extract<OutboundResult, { ok: false }>;
 
-export type Progress = {
+export type ConnectionProgress = {
   readonly isTls: boolean;
   readonly isOpen: boolean;
   readonly isConnected: boolean;
@@ -17,7 +17,7 @@ type NodeError = NodeJS.ErrnoException & {
 };
 
 /** The failure is `aborted` after an abort, otherwise `unreachable` if nothing can have been sent. */
-export function describeFailure(error: NodeError, progress: Progress): Failure {
+export function describeFailure(error: NodeError, progress: ConnectionProgress): Failure {
   const message = textOf(error);
   const facts = factsOf(error, progress);
   if (error.name === "AbortError") return { ok: false, failure: "aborted", message, facts };
@@ -26,13 +26,13 @@ export function describeFailure(error: NodeError, progress: Progress): Failure {
   return { ok: false, failure, message, facts };
 }
 
-function pendingFault({ isTls, isOpen, isConnected, receivedBytes }: Progress): ConnectionFault {
+function pendingFault({ isTls, isOpen, isConnected, receivedBytes }: ConnectionProgress): ConnectionFault {
   if (!isOpen) return "no_connection";
   if (isTls && !isConnected) return "tls_silent";
   return receivedBytes === 0 ? "silent" : "unfinished_head";
 }
 
-function factsOf(error: NodeError, progress: Progress): AttemptFacts {
+function factsOf(error: NodeError, progress: ConnectionProgress): AttemptFacts {
   if (error.name === "AbortError") return { fault: pendingFault(progress) };
   const [firstError = error] = error.errors ?? [];
   const { code = "" } = firstError;
@@ -82,7 +82,7 @@ const HANDSHAKE_FAULTS: readonly (readonly [RegExp, ConnectionFault])[] = [
 function connectionFaultOf(
   error: NodeJS.ErrnoException,
   code: string,
-  { isTls, isOpen, isConnected, receivedBytes }: Progress,
+  { isTls, isOpen, isConnected, receivedBytes }: ConnectionProgress,
 ): ConnectionFault | undefined {
   const certificateFault = CERTIFICATE_FAULTS.get(code);
   if (certificateFault !== undefined) return certificateFault;

@@ -37,7 +37,7 @@ export function trustMarkup(markup: string): Html {
   return () => raw(markup);
 }
 
-export function knownText<Name extends string>(texts: Readonly<Record<Name, Words>>, name: Name): Text {
+export function textOrName<Name extends string>(texts: Readonly<Record<Name, Words>>, name: Name): Text {
   return Object.hasOwn(texts, name) ? texts[name] : name;
 }
 

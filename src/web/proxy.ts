@@ -14,7 +14,7 @@ type Tunnel =
 export async function openTunnel(proxy: string, url: string, signal: AbortSignal): Promise<Tunnel> {
   const { hostname, port } = new URL(url);
   const target = `${hostname}:${port === "" ? "443" : port}`;
-  const { request } = await clientFor(proxy);
+  const { request } = await httpModuleFor(proxy);
   const headers = { Host: target, ...authorizationOf(proxy) };
   const connectRequest = request(displayProxy(proxy), {
     method: "CONNECT",
@@ -60,7 +60,9 @@ export function toProxyFailure(proxy: string, failure: Failure): Failure & { rea
   return { ...failure, message, wasConnected: false };
 }
 
-export function clientFor(url: string): Promise<typeof import("node:https") | typeof import("node:http")> {
+export function httpModuleFor(
+  url: string,
+): Promise<typeof import("node:https") | typeof import("node:http")> {
   if (url.startsWith("https:")) return (modules.https ??= import("node:https"));
   return (modules.http ??= import("node:http"));
 }

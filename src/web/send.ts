@@ -1,13 +1,13 @@
 import type { Agent, ClientRequest, IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { RequestOptions } from "node:https";
 import { isIPv6, type LookupFunction, type Socket } from "node:net";
-import { toProxyForm, clientFor, openTunnel, proxyRefusal, toProxyFailure } from "./proxy.ts";
+import { toProxyForm, httpModuleFor, openTunnel, proxyRefusal, toProxyFailure } from "./proxy.ts";
 import { loopbackAddresses } from "../core/loopback.ts";
 import { displayProxy } from "../core/network/proxy.ts";
 import type { AttemptFacts, ConnectionFault } from "../core/network/connection-fault.ts";
 import type { OutboundRequest, OutboundResult, TlsTrust } from "../world.ts";
-import { describeFailure, type Failure, type Progress } from "./failure.ts";
-import { examineResult } from "./examine.ts";
+import { describeFailure, type Failure, type ConnectionProgress } from "./failure.ts";
+import { findConnectionFacts } from "./examine.ts";
 
 /**
  * Sends one request, without redirects or retries. `unreachable` means that nothing was sent; after other failures the
@@ -25,7 +25,7 @@ export async function sendHttp(
       : await sendThroughProxy(proxy, outbound, signal);
   outbound.onEnd?.();
   const isExamined = outbound.examine === true && proxy === undefined;
-  return isExamined ? { ...result, ...(await examineResult(outbound, result, signal)) } : result;
+  return isExamined ? { ...result, ...(await findConnectionFacts(outbound, result, signal)) } : result;
 }
 
 async function sendDirectly(
@@ -81,7 +81,7 @@ export function timeoutResult(
 type SentResult = OutboundResult & { readonly wasConnected: boolean };
 
 async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Promise<SentResult> {
-  const { request } = await clientFor(hop);
+  const { request } = await httpModuleFor(hop);
   const { url, proxy } = outbound;
   return new Promise((resolve) => {
     const progress = { ...NO_PROGRESS, isTls: hop.startsWith("https:") };
@@ -149,7 +149,7 @@ async function sendBody(
   if (!clientRequest.destroyed) clientRequest.end(bytes.subarray(middle));
 }
 
-const NO_PROGRESS: Progress = { isTls: false, isOpen: false, isConnected: false, receivedBytes: 0 };
+const NO_PROGRESS: ConnectionProgress = { isTls: false, isOpen: false, isConnected: false, receivedBytes: 0 };
 
 const UPGRADE_FAILURE: Failure = {
   ok: false,
@@ -173,7 +173,7 @@ const agents = new Map<string, Agent>();
 
 async function findKeptRoute(outbound: OutboundRequest): Promise<Pick<Route, "agent">> {
   const { url, addresses, tls, connection } = outbound;
-  const { Agent } = await clientFor(url);
+  const { Agent } = await httpModuleFor(url);
   const options = { keepAlive: true, timeout: KEEP_ALIVE_TIMEOUT_MS, maxFreeSockets: MAX_KEPT_CONNECTIONS };
   const key = JSON.stringify([url.startsWith("https:"), addresses, tls]);
   const knownAgent = agents.get(key);

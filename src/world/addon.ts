@@ -3,7 +3,7 @@ import { isAbsolute, join } from "node:path";
 import { isError } from "../core/outcome.ts";
 import type { PathFacts } from "../world.ts";
 import { discardFile, files } from "./files.ts";
-import { codeOf, crypto, sea } from "./node.ts";
+import { errorCodeOf, crypto, sea } from "./node.ts";
 import { readRegularFile } from "./read.ts";
 
 const ADDON_NOT_WRITTEN = "ERR_ADDON_NOT_WRITTEN";
@@ -29,7 +29,7 @@ function unpack(): string {
   const errors: unknown[] = [];
   for (const folderOf of [cacheFolder, sharedTemporaryFolder, ownTemporaryFolder])
     try {
-      return keepAddon(folderOf(), addon);
+      return cacheAddon(folderOf(), addon);
     } catch (error) {
       errors.push(error);
     }
@@ -52,14 +52,14 @@ function ownTemporaryFolder(): string {
   return folder;
 }
 
-export function keepCompiledCode(): void {
+export function enablePrivateCompileCache(): void {
   try {
     const folder = join(cacheFolder(), "compiled");
     files.makeFolder(folder);
     // Node runs cached code without a check, so no other user may write to the folder.
     if (isPrivate(folder, "folder")) process.getBuiltinModule("node:module").enableCompileCache(folder);
   } catch (error) {
-    if (codeOf(error) === undefined) throw error;
+    if (errorCodeOf(error) === undefined) throw error;
   }
 }
 
@@ -72,7 +72,7 @@ function cacheFolder(): string {
 /**
  * Throws if other users have access to the folder. Keeps an existing file only if it is private and has the same bytes.
  */
-export function keepAddon(folder: string, addon: Uint8Array): string {
+export function cacheAddon(folder: string, addon: Uint8Array): string {
   files.makeFolder(folder);
   if (!isAbsolute(folder) || !isPrivate(folder, "folder")) throw new Error(`${folder} is not private`);
   const path = join(folder, `${crypto().hash("sha256", addon, "hex")}.node`);

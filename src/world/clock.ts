@@ -26,7 +26,7 @@ function dateOfAnotherRealm(): DateConstructor {
 
 const FIRST_WEBHOOK_TIME_MS = 1e12;
 
-export function receiversNow(): number {
+export function webhookReceiverNow(): number {
   const suiteTime = Date.now();
   return suiteTime >= FIRST_WEBHOOK_TIME_MS && suiteTime < 10 * FIRST_WEBHOOK_TIME_MS ? suiteTime : now();
 }

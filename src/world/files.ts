@@ -23,7 +23,7 @@ import {
 import { dirname, join } from "node:path";
 import type { DiskFacts, Files, PathFacts, WriteOptions } from "../world.ts";
 import { clearInterval, setInterval } from "./clock.ts";
-import { codeOf } from "./node.ts";
+import { errorCodeOf } from "./node.ts";
 import { processStartTime } from "./processes.ts";
 import { readRegularFile, readText } from "./read.ts";
 
@@ -52,7 +52,7 @@ export const files: Files = {
       writeNamed(path, { content, options }, (temporaryPath) => linkSync(temporaryPath, path));
       return true;
     } catch (error) {
-      if (codeOf(error) === "EEXIST") return false;
+      if (errorCodeOf(error) === "EEXIST") return false;
       // File systems without hard links report different codes, so every other error is tried again without links.
       return createInPlace(path, content);
     }
@@ -61,7 +61,7 @@ export const files: Files = {
     try {
       unlinkSync(path);
     } catch (error) {
-      if (codeOf(error) !== "ENOENT") throw error;
+      if (errorCodeOf(error) !== "ENOENT") throw error;
     }
   },
   rename: (from, to) => {
@@ -133,7 +133,7 @@ function createInPlace(path: string, content: string | Uint8Array): boolean {
     writeOpened(file, { content });
   } catch (error) {
     if (isCreated) discardFile(path);
-    else if (codeOf(error) === "EEXIST") return false;
+    else if (errorCodeOf(error) === "EEXIST") return false;
     throw error;
   }
   flushFolder(dirname(path));
@@ -195,7 +195,7 @@ async function flush(path: string, flags: string): Promise<void> {
 }
 
 function throwUnlessUnsupported(error: unknown): void {
-  if (!UNSUPPORTED_CODES.has(codeOf(error))) throw error;
+  if (!UNSUPPORTED_CODES.has(errorCodeOf(error))) throw error;
 }
 
 const UNSUPPORTED_CODES: ReadonlySet<string | undefined> = new Set([

@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import { existsSync } from "node:fs";
 import { isError } from "../core/outcome.ts";
 import type { FileLock } from "../world.ts";
-import { codeOf } from "./node.ts";
+import { errorCodeOf } from "./node.ts";
 
 /** Waits for a command that only checks the lock, which holds the lock for a moment. */
 const LOCK_TIMEOUT_MS = 250;
@@ -19,7 +19,7 @@ export function lockFile(path: string, nativeBinding: string | undefined): FileL
   } catch (error) {
     connection?.close();
     if (isBusy(error)) return { state: "held" };
-    const isRefused = isError(error) && REFUSAL_CODE_PATTERN.test(codeOf(error) ?? "");
+    const isRefused = isError(error) && REFUSAL_CODE_PATTERN.test(errorCodeOf(error) ?? "");
     return isRefused ? { state: "refused", reason: error.message } : { state: "unsupported" };
   }
 }
@@ -40,7 +40,7 @@ export function isFileLocked(path: string, nativeBinding: string | undefined): b
 }
 
 function isBusy(error: unknown): boolean {
-  return codeOf(error)?.startsWith("SQLITE_BUSY") === true;
+  return errorCodeOf(error)?.startsWith("SQLITE_BUSY") === true;
 }
 
 /** SQLite's codes for a file of another user or with other content; file systems without locks cause other codes. */

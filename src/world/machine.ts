@@ -19,7 +19,7 @@ export function packageFolder(): string | undefined {
   return sea().isSea() || program === undefined ? undefined : join(dirname(realpathSync(program)), "..");
 }
 
-export function ownFile(name: string): string | undefined {
+export function readDistFile(name: string): string | undefined {
   const folder = packageFolder();
   return folder === undefined ? undefined : readText(join(folder, "dist", name));
 }

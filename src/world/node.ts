@@ -9,6 +9,6 @@ export const sea = (): typeof import("node:sea") => process.getBuiltinModule("no
 export const childProcess = (): typeof import("node:child_process") =>
   process.getBuiltinModule("node:child_process");
 
-export function codeOf(error: unknown): string | undefined {
+export function errorCodeOf(error: unknown): string | undefined {
   return isError(error) ? (error as NodeJS.ErrnoException).code : undefined;
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readlinkSync } from "node:fs";
 import { basename } from "node:path";
 import type { Listener, StopSignal, World } from "../world.ts";
-import { childProcess, codeOf } from "./node.ts";
+import { childProcess, errorCodeOf } from "./node.ts";
 import { readText } from "./read.ts";
 
 const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
@@ -29,8 +29,8 @@ export function terminate(pid: number): ReturnType<World["terminate"]> {
     process.kill(pid, "SIGTERM");
     return "sent";
   } catch (error) {
-    if (codeOf(error) === "ESRCH") return "gone";
-    if (codeOf(error) === "EPERM") return "not_permitted";
+    if (errorCodeOf(error) === "ESRCH") return "gone";
+    if (errorCodeOf(error) === "EPERM") return "not_permitted";
     throw error;
   }
 }
@@ -137,7 +137,10 @@ const openWorlds = new Set<Set<Listener>>();
  * When the program has nothing else to do, warns once that `close()` is missing, and then lets the servers keep it
  * running.
  */
-export function watchForUnclosed(): { readonly add: (server: Listener) => void; readonly stop: () => void } {
+export function watchForUnclosedServers(): {
+  readonly add: (server: Listener) => void;
+  readonly stop: () => void;
+} {
   const servers = new Set<Listener>();
   openWorlds.add(servers);
   // One listener for all worlds, because Node warns of more than ten.

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import type { ReadOptions } from "../world.ts";
 import { FileRefused } from "../core/outcome.ts";
-import { codeOf } from "./node.ts";
+import { errorCodeOf } from "./node.ts";
 
 type ReadPart = ReadOptions & { readonly offset?: number };
 type FileContent = { readonly bytes: Buffer; readonly size: number };
@@ -34,7 +34,7 @@ export function readRegularFile(path: string, options: ReadPart = {}): FileConte
       closeSync(file);
     }
   } catch (error) {
-    if (MISSING_CODES.has(codeOf(error))) return undefined;
+    if (MISSING_CODES.has(errorCodeOf(error))) return undefined;
     throw error;
   }
 }

@@ -1,19 +1,26 @@
 import type { GuestWorld, World } from "../world.ts";
-import { keepCompiledCode, unpackAddon } from "./addon.ts";
-import { clearTimeout, clock, receiversNow, setTimeout } from "./clock.ts";
+import { enablePrivateCompileCache, unpackAddon } from "./addon.ts";
+import { clearTimeout, clock, webhookReceiverNow, setTimeout } from "./clock.ts";
 import { startDetached, takeStarter } from "./detached.ts";
 import { files, onFileLost } from "./files.ts";
-import { machine, ownFile, packageFolder, settingsFolder, temporaryFile, temporaryPath } from "./machine.ts";
+import {
+  machine,
+  readDistFile,
+  packageFolder,
+  settingsFolder,
+  temporaryFile,
+  temporaryPath,
+} from "./machine.ts";
 import { addressesOf, listen, send } from "./network.ts";
 import { sea } from "./node.ts";
 import { standardOutputs } from "./output.ts";
-import { onStop, portOwner, processStartTime, terminate, watchForUnclosed } from "./processes.ts";
+import { onStop, portOwner, processStartTime, terminate, watchForUnclosedServers } from "./processes.ts";
 import { randomness } from "./random.ts";
 
 export function realWorld(): World {
   // Set before any file is opened, because SQLite creates its files with the umask.
   const usersMask = process.umask(0o077);
-  if (sea().isSea()) keepCompiledCode();
+  if (sea().isSea()) enablePrivateCompileCache();
   const starter = takeStarter();
   process.exitCode = 1;
   return {
@@ -34,7 +41,7 @@ export function realWorld(): World {
     machine,
     settingsFolder,
     packageFolder,
-    ownFile,
+    ownFile: readDistFile,
     sqliteAddon,
     ...clock,
     ...createLocks(sqliteAddon),
@@ -67,7 +74,7 @@ function sqliteAddon(): string | undefined {
 export function guestWorld(): { readonly world: GuestWorld; readonly end: () => void } {
   const timers = new Set<NodeJS.Timeout>();
   const endSignal = new AbortController();
-  const unclosedWatch = watchForUnclosed();
+  const unclosedWatch = watchForUnclosedServers();
   const runLater = (milliseconds: number, run: () => void): void => {
     if (endSignal.signal.aborted) return;
     const timer = setTimeout(() => {
@@ -85,10 +92,10 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
     pid: process.pid,
     files,
     onFileLost,
-    ownFile,
+    ownFile: readDistFile,
     sqliteAddon: () => undefined,
     ...clock,
-    receiverTime: receiversNow,
+    receiverTime: webhookReceiverNow,
     ...createLocks(() => undefined),
     sleep: (milliseconds, signal) => clock.sleep(milliseconds, signalUntilEnd(signal)),
     after: runLater,

@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import type { ProgramCall, ProgramResult, ShellCommand, ShellEnd, ShellResult } from "../world.ts";
 import { isError } from "../core/outcome.ts";
-import { childProcess, codeOf } from "./node.ts";
+import { childProcess, errorCodeOf } from "./node.ts";
 import { clearTimeout, setTimeout } from "./clock.ts";
 import { captureOutput, isInForeground, onStop, terminalGroup } from "./processes.ts";
 
@@ -97,7 +97,7 @@ function signalTree({ pid }: ChildProcess, name: "SIGTERM" | "SIGKILL"): void {
   try {
     process.kill(-pid, name);
   } catch (error) {
-    if (codeOf(error) !== "ESRCH" && codeOf(error) !== "EPERM") throw error;
+    if (errorCodeOf(error) !== "ESRCH" && errorCodeOf(error) !== "EPERM") throw error;
   }
 }
 
@@ -139,7 +139,7 @@ function endOf(exitCode: number | null, signal: NodeJS.Signals | null): ProgramR
 }
 
 function startFailure(error: unknown): ProgramResult {
-  const ending = codeOf(error) === "ENOENT" ? "not_found" : "not_executable";
+  const ending = errorCodeOf(error) === "ENOENT" ? "not_found" : "not_executable";
   return { ending, message: isError(error) ? error.message : String(error) };
 }
 

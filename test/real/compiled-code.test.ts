@@ -14,7 +14,7 @@ import {
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { keepAddon, unpackAddon } from "../../src/world/addon.ts";
+import { cacheAddon, unpackAddon } from "../../src/world/addon.ts";
 import { copyBuilt } from "../support/built.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -95,7 +95,7 @@ for (const [what, plant, possible] of PLANTED) {
     const folder = join(tempFolder(), "cache");
     plant(folder);
     if (what === OTHERS) runAsAnother();
-    expect(() => keepAddon(folder, ADDON)).toThrow(folder);
+    expect(() => cacheAddon(folder, ADDON)).toThrow(folder);
     expect(existsSync(join(folder, NAME))).toBe(false);
   });
 }
@@ -123,13 +123,13 @@ test("the executable unpacks its addon once per process, even if no folder of th
 
 test("the executable keeps its addon in a private file, and replaces any other file in that place", () => {
   const folder = join(tempFolder(), "cache");
-  const path = keepAddon(folder, ADDON);
+  const path = cacheAddon(folder, ADDON);
   expect([path, readFileSync(path)]).toEqual([join(folder, NAME), ADDON]);
   if (IS_UNIX) expect([statSync(folder).mode & 0o777, statSync(path).mode & 0o777]).toEqual([0o700, 0o600]);
   const first = statSync(path).ino;
-  expect(statSync(keepAddon(folder, ADDON)).ino).toBe(first);
+  expect(statSync(cacheAddon(folder, ADDON)).ino).toBe(first);
   writeFileSync(path, "other bytes");
-  expect(readFileSync(keepAddon(folder, ADDON))).toEqual(ADDON);
+  expect(readFileSync(cacheAddon(folder, ADDON))).toEqual(ADDON);
 });
 
 test.runIf(IS_UNIX)("a link or a writable file in the place of the executable's addon is replaced", () => {
@@ -138,8 +138,8 @@ test.runIf(IS_UNIX)("a link or a writable file in the place of the executable's 
   const elsewhere = join(tempFolder(), "theirs");
   writeFileSync(elsewhere, ADDON);
   symlinkSync(elsewhere, join(folder, NAME));
-  expect(lstatSync(keepAddon(folder, ADDON)).isFile()).toBe(true);
+  expect(lstatSync(cacheAddon(folder, ADDON)).isFile()).toBe(true);
   chmodSync(join(folder, NAME), 0o666);
-  expect(statSync(keepAddon(folder, ADDON)).mode & 0o777).toBe(0o600);
+  expect(statSync(cacheAddon(folder, ADDON)).mode & 0o777).toBe(0o600);
   expect(readFileSync(elsewhere)).toEqual(ADDON);
 });

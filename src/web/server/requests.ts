@@ -71,7 +71,7 @@ function bytesOf(rawHeaders: readonly string[]): number {
   return bytes;
 }
 
-export const NO_BODY = new Uint8Array();
+export const EMPTY_BODY = new Uint8Array();
 
 export function bodyTooLargeError(maximum: number): Refusal {
   return refuseFact("body_too_large", { most: maximum }).refusal;
@@ -82,7 +82,8 @@ function receiveBody(
   bodyBytes: number,
 ): Uint8Array | Promise<Uint8Array | Refusal | undefined> {
   const { headers } = incoming;
-  if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return NO_BODY;
+  if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined)
+    return EMPTY_BODY;
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let size = 0;

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { LoopbackHost } from "../../core/loopback.ts";
 import { listenAddresses } from "../../core/network/address.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import type { Listener, ListenFailure, ServerOptions, ServerLimits, Service, World } from "../../world.ts";
+import type { Listener, ListenFailure, ListenOptions, ServerLimits, Service, World } from "../../world.ts";
 import { answerRequest, writeToSocket, type RefuseUnread } from "./answer.ts";
 import {
   isBusy,
@@ -15,7 +15,7 @@ import {
   type IdleConnections,
 } from "./connections.ts";
 import { SERVER_LIMITS, DEFAULT_LIMITS } from "./limits.ts";
-import { NO_BODY, parserError, requestOf } from "./requests.ts";
+import { EMPTY_BODY, parserError, requestOf } from "./requests.ts";
 
 /**
  * Needs 127.0.0.1 or ::1. Port 0 selects a free port, so `makeService` is called once the port is known, before the
@@ -23,7 +23,7 @@ import { NO_BODY, parserError, requestOf } from "./requests.ts";
  */
 export async function serveHttp(
   makeService: (port: number, host: LoopbackHost) => Service,
-  options: ServerOptions & Pick<World, "after">,
+  options: ListenOptions & Pick<World, "after">,
 ): Promise<Outcome<Listener, ListenFailure>> {
   const { after, addresses = [] } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -63,7 +63,7 @@ function isPortTaken(binding: Outcome<BoundServers, ListenFailure>): boolean {
 
 /** An optional address may be missing, but its port must not be in use. */
 async function bindAddresses(
-  { port: wantedPort, addresses = [] }: ServerOptions,
+  { port: wantedPort, addresses = [] }: ListenOptions,
   limits: ServerLimits,
 ): Promise<Outcome<BoundServers, ListenFailure>> {
   const servers: Server[] = [];
@@ -166,14 +166,14 @@ function attach(server: Server, { service, idleConnections, after, limits, isExp
   server.on("checkExpectation", (incoming: IncomingMessage) => {
     idleConnections.markReading(incoming.socket);
     void service
-      .answer(requestOf(incoming, NO_BODY))
+      .answer(requestOf(incoming, EMPTY_BODY))
       .then((answer) => refuseUnread(incoming, answer))
       .catch(() => incoming.socket.destroy());
   });
   server.on("connect", (incoming: IncomingMessage, socket: Socket) => {
     idleConnections.markReading(socket);
     void awaitPending(socket)
-      .then(() => service.answer(requestOf(incoming, NO_BODY)))
+      .then(() => service.answer(requestOf(incoming, EMPTY_BODY)))
       .then((answer) => writeToSocket(socket, answer, { after }))
       .catch(() => socket.destroy());
   });

@@ -6,7 +6,7 @@ import { MAX_ANSWER_BYTES } from "../../../../core/webhook/delivery.ts";
 import { quote } from "../../../../core/shell/quote.ts";
 import { headerNamesIn } from "../../../../core/webhook/signature.ts";
 import type { HeaderNames } from "../../../../core/webhook/webhook.ts";
-import { html, knownText, type Html } from "../../../../web/html.ts";
+import { html, textOrName, type Html } from "../../../../web/html.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import {
@@ -75,7 +75,9 @@ function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Fa
   return [
     [WEBHOOK_TEXTS.to, address === null ? url : `${url} (${address})`],
     [COMMON_TEXTS.answer, result],
-    attempt.madeBy === null ? null : [WEBHOOK_TEXTS.causeOf, knownText(WEBHOOK_TEXTS.causes, attempt.madeBy)],
+    attempt.madeBy === null
+      ? null
+      : [WEBHOOK_TEXTS.causeOf, textOrName(WEBHOOK_TEXTS.causes, attempt.madeBy)],
     fault === null ? null : [COMMON_TEXTS.fault, fault],
     cause && [COMMON_TEXTS.cause, html`${cause.cause}`],
     cause && [COMMON_TEXTS.help, copyableText(fillInIds(cause.next, delivery))],
