@@ -3,7 +3,7 @@ import { accept, type Outcome } from "../core/outcome.ts";
 import { describeSandbox } from "../sandbox/describe.ts";
 import { signInLink } from "../sandbox/runtime/portal-access.ts";
 import { stateFile } from "./folder/files.ts";
-import { watchForLoss } from "./folder/loss.ts";
+import { watchForLostFiles } from "./folder/loss.ts";
 import { holdFolder } from "./folder/hold.ts";
 import * as state from "./folder/state-folder.ts";
 import { readGivenSecrets, refuseOtherSecret } from "./given-secrets.ts";
@@ -87,7 +87,7 @@ function serveFolder<Value>(
       markUsed();
       // Before the announcement, because its reader may delete the folder immediately.
       const watchedFiles = heldFolder === undefined ? [] : [stateFile(heldFolder.path, "database")];
-      const watch = watchForLoss(context.world, watchedFiles, START_COMMAND);
+      const watch = watchForLostFiles(context.world, watchedFiles, START_COMMAND);
       try {
         const servedSandbox = {
           ready: readyMessageOf(description, ownAccess),

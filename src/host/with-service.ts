@@ -50,7 +50,7 @@ export async function withService<Value>(
     const forgetStore = (erasure: Erasure): void => {
       requestLog.forget(erasure.storeId);
       if (heldFolder !== undefined && erasure.kind === "delete")
-        state.dropStore(world, heldFolder.path, erasure.storeId);
+        state.forgetStoreKey(world, heldFolder.path, erasure.storeId);
     };
     const parts = { heldFolder, store, maker, secrets, forgetStore };
     const firstStore = await openFirstStore(context, options, parts);

@@ -3,7 +3,7 @@ import type { ObjectStorage } from "cloudflare:workers";
 import type { Connection, Statement } from "../store/connection/connection.ts";
 import { isError } from "../core/outcome.ts";
 import { toStorageError } from "../store/connection/group-commit.ts";
-import { toPositional } from "../store/connection/statements.ts";
+import { toPositionalStatement } from "../store/connection/statements.ts";
 import { storageFailure, StorageUnavailable } from "../store/connection/storage-failure.ts";
 
 /** The platform's limit of a row, which the open-source runtime does not enforce. */
@@ -16,7 +16,7 @@ export function createConnection(storage: ObjectStorage): Connection {
   const { sql } = storage;
   let runCount = 0;
   const prepare = (text: string): Statement => {
-    const positionalStatement = toPositional(text);
+    const positionalStatement = toPositionalStatement(text);
     let shape: RowShape = "object";
     const run = (bindings: readonly unknown[]): ReturnType<typeof sql.exec> => {
       runCount += 1;

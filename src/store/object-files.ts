@@ -1,7 +1,7 @@
 import { accept, type Outcome } from "../core/outcome.ts";
 import {
   inspectFile,
-  openToRead,
+  openForReading,
   withFileRefusal,
   type FileConnection,
   type FileKind,
@@ -72,7 +72,7 @@ function readObjectFile<Value>(
   return withFileRefusal(path, options, () => {
     const refusal = inspectFile(path, { kind: OBJECT_FILE, ...options });
     if (refusal !== undefined) return { ok: false, refusal };
-    const connection = openToRead(path, options);
+    const connection = openForReading(path, options);
     try {
       return accept(read(connection));
     } finally {

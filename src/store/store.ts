@@ -1,7 +1,7 @@
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { FileRefusal, OpenOptions } from "./connection/database.ts";
 import {
-  beginLockWait,
+  startLockTimeout,
   createGroupCommit,
   filesLostError,
   lockError,
@@ -44,7 +44,7 @@ export function openStore(
     let isWaitOver: (() => boolean) | undefined;
     try {
       while (!copyLog(connection)) {
-        isWaitOver ??= beginLockWait(scheduler);
+        isWaitOver ??= startLockTimeout(scheduler);
         if (isWaitOver()) throw lockError();
         await new Promise<void>((resolve) => scheduler.after(LOCK_RETRY_DELAY_MS, resolve));
       }

@@ -13,7 +13,7 @@ import { pendingEntry, timelineEntry } from "./shapes.ts";
 import { startReceiver, type Receivers } from "./receiver.ts";
 import type { InProcessSandbox } from "./in-process.ts";
 import type { Identities, StoreIdentity } from "./store/identities.ts";
-import { restoreInto, takeSnapshotOf } from "./store/snapshots.ts";
+import { restoreSnapshotInto, takeSnapshotOf } from "./store/snapshots.ts";
 import type { Checkout, Checkouts, Clock, Endpoint, Endpoints, Store, StoreEnv, Timeline } from "./types.ts";
 
 type SharedParts = {
@@ -22,7 +22,11 @@ type SharedParts = {
   readonly identities: Identities;
 };
 
-export function storeOf(sandbox: InProcessSandbox, sharedParts: SharedParts, storeId: string): Store {
+export function createStoreHandle(
+  sandbox: InProcessSandbox,
+  sharedParts: SharedParts,
+  storeId: string,
+): Store {
   const { calls, receivers, identities } = sharedParts;
   const identity = (): StoreIdentity => identities.of(storeId);
   const storeContext = { calls, storeId };
@@ -82,7 +86,7 @@ export function storeOf(sandbox: InProcessSandbox, sharedParts: SharedParts, sto
     },
     snapshot: () => takeSnapshotOf(sandbox, { storeId }),
     restore: async (snapshot) =>
-      void (await restoreInto(sandbox, { storeId }, { snapshot, forget, identities })),
+      void (await restoreSnapshotInto(sandbox, { storeId }, { snapshot, forget, identities })),
     reset,
     delete: remove,
     [Symbol.asyncDispose]: async () => {

@@ -5,7 +5,7 @@
 import { guestWorld } from "../world/real.ts";
 import { fakeTimersProblem } from "../world/clock.ts";
 import { createCalls, type Calls } from "./calls.ts";
-import { exploreIn } from "./explore/explore.ts";
+import { exploreInSandbox } from "./explore/explore.ts";
 import type { Exploration, ExploreOptions } from "./explore/types.ts";
 import { setInternals } from "./internals.ts";
 import { parseOptions } from "./options.ts";
@@ -13,9 +13,9 @@ import { StartError } from "./errors.ts";
 import { createReceivers } from "./receiver.ts";
 import { refuseClosed, startInProcess, type InProcessSandbox } from "./in-process.ts";
 import { createFetch } from "./fetch.ts";
-import { restoreInto, takeSnapshotOf } from "./store/snapshots.ts";
+import { restoreSnapshotInto, takeSnapshotOf } from "./store/snapshots.ts";
 import { createIdentities, type StoreIdentity } from "./store/identities.ts";
-import { storeOf } from "./store.ts";
+import { createStoreHandle } from "./store.ts";
 import type { Sandbox, SandboxOptions, Store } from "./types.ts";
 
 export { CheckoutError, StartError, WaitError } from "./errors.ts";
@@ -46,10 +46,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
  */
 export async function explore(options: ExploreOptions): Promise<Exploration> {
   const { seed = drawSeed() } = options;
-  if (options.sandbox !== undefined) return exploreIn(options.sandbox, { ...options, seed });
+  if (options.sandbox !== undefined) return exploreInSandbox(options.sandbox, { ...options, seed });
   const sandbox = await startSandbox({ seed, port: 0 });
   try {
-    return await exploreIn(sandbox, { ...options, seed });
+    return await exploreInSandbox(sandbox, { ...options, seed });
   } finally {
     await sandbox.close();
   }
@@ -71,7 +71,7 @@ function sandboxOf(service: InProcessSandbox, calls: Calls, identity: StoreIdent
   const storeContext = { calls, receivers, identities };
   const add = (newIdentity: StoreIdentity): Store => {
     identities.add(newIdentity);
-    return storeOf(service, storeContext, newIdentity.id);
+    return createStoreHandle(service, storeContext, newIdentity.id);
   };
   let firstHandle = add(identity);
   const forget = (): void => receivers.forget();
@@ -104,9 +104,9 @@ function sandboxOf(service: InProcessSandbox, calls: Calls, identity: StoreIdent
     },
     snapshot: () => takeSnapshotOf(service, "all"),
     restore: async (snapshot) => {
-      const storeIds = await restoreInto(service, "all", { snapshot, forget, identities });
+      const storeIds = await restoreSnapshotInto(service, "all", { snapshot, forget, identities });
       const stores = storeIds.map((id) =>
-        id === firstHandle.id ? firstHandle : storeOf(service, storeContext, id),
+        id === firstHandle.id ? firstHandle : createStoreHandle(service, storeContext, id),
       );
       firstHandle = stores[0] ?? firstHandle;
       return stores;

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { createSuite } from "../../src/testing/fixtures/suite.ts";
-import { storyOf } from "../../src/testing/fixtures/story.ts";
+import { storeStoryText } from "../../src/testing/fixtures/story.ts";
 import { startSandbox, type EventType, type SandboxOptions, type Store } from "../../src/testing/testing.ts";
 import { inOrder } from "../support/in-order.ts";
 import { refusalText } from "../support/refusal-texts.ts";
@@ -129,9 +129,9 @@ test("requests.waitFor finds a request by its path, with or without /v1", async 
 });
 
 test("the story of a failed test says that a seeded sandbox has no port", async () => {
-  expect(await storyOf(await newStore())).toContain("port: 0");
+  expect(await storeStoryText(await newStore())).toContain("port: 0");
   const withPort = createSuite({ seed: "s", port: 0 });
   onTestFinished(withPort.close);
   const { store } = await withPort.sandbox();
-  expect(await storyOf(store)).toMatch(/^checkout: (?!.*port).*$/);
+  expect(await storeStoryText(store)).toMatch(/^checkout: (?!.*port).*$/);
 });

@@ -3,7 +3,7 @@ import { excerpt } from "../../core/text.ts";
 import { SANDBOX_FILE } from "../../store/schema.ts";
 import { JOURNAL_FILE } from "../../store/journal/journal.ts";
 import { mustBeSetAside, REQUESTS_FILE } from "../../store/request/request-file.ts";
-import { countUnreadable } from "../../store/request/requests.ts";
+import { countUnreadableRequests } from "../../store/request/requests.ts";
 import { checkDatabase } from "../../store/connection/database-check.ts";
 import type { World } from "../../world.ts";
 import { ownerOfName, stateFile } from "../../host/folder/files.ts";
@@ -65,7 +65,7 @@ export function databaseCheck(file: "database" | "journal" | "requests"): Check 
       kind,
       nativeBinding: world.sqliteAddon(),
       scratchFolder: world.temporaryPath().path,
-      ...(file === "requests" ? { countUnreadable } : {}),
+      ...(file === "requests" ? { countUnreadable: countUnreadableRequests } : {}),
     });
     if (!outcome.ok) {
       const { message, remedy } = outcome.refusal;

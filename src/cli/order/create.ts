@@ -2,7 +2,7 @@ import { ORDER_LABELS, SESSION_LABELS, type CheckoutKind } from "./checkout-kind
 import type { Option } from "commander";
 import {
   buildCreateRequest,
-  journalIntent,
+  createIntentOf,
   sendRetrieve,
   type RequestedCreate,
 } from "../../client/api/client.ts";
@@ -201,7 +201,7 @@ async function printDryRun(
   const { world, printer } = context;
   const { intent, settings } = createRequest;
   const target = { ...createRequest.target, instance: await resolveInstance(world, settings) };
-  const journalKey = journalIntent(target, intent);
+  const journalKey = createIntentOf(target, intent);
   const latestAttempt = findLatestAttempt(context, settings.journalFolder, journalKey);
   const { key } = chooseKey(journalKey, latestAttempt);
   const request = buildCreateRequest(target, {

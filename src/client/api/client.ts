@@ -51,7 +51,7 @@ export async function sendCreate(
 ): Promise<CreateResult> {
   const { intent, journal } = options;
   const body = JSON.stringify(intent.request);
-  const beginResult = journal.begin(journalIntent(target, intent), body, world.now());
+  const beginResult = journal.begin(createIntentOf(target, intent), body, world.now());
   if (!beginResult.ok) return { end: "not_sent", ...beginResult.refusal };
 
   const entry = beginResult.value;
@@ -105,7 +105,7 @@ export function buildCreateRequest(
   };
 }
 
-export function journalIntent(target: ServiceTarget, intent: RequestedCreate): CreateIntent {
+export function createIntentOf(target: ServiceTarget, intent: RequestedCreate): CreateIntent {
   const { service, storeId, instance = null } = target;
   const { request, ...intentFields } = intent;
   return { service, storeId, instance, orderId: request.order_id, ...intentFields };

@@ -5,7 +5,7 @@ import type { World } from "../../world.ts";
 import { stateFailure, type HostFailure } from "../failure.ts";
 import { stateFile } from "./files.ts";
 import { isRunningOwner } from "./owner-file.ts";
-import { refuseServed, claimFolder, releaseFolder } from "./state-folder.ts";
+import { refuseServedFolder, claimFolder, releaseFolder } from "./state-folder.ts";
 
 type HoldWorld = Pick<World, "files" | "pid" | "processStartTime" | "lockFile" | "hostName">;
 
@@ -72,7 +72,7 @@ function refuseHeld(
   folder: string,
 ): Outcome<never, HostFailure> {
   const run = hiddenRun(world, folder);
-  if (run === undefined) return refuseServed(world, folder);
+  if (run === undefined) return refuseServedFolder(world, folder);
   return stateFailure({
     code: "already_running",
     message: `a sandbox already serves ${folder}: ${hiddenProcess(run)}`,

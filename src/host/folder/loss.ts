@@ -3,7 +3,7 @@ import type { World } from "../../world.ts";
 import type { HostFailure } from "../failure.ts";
 
 /** `failure` resolves within seconds after one of the files is lost (decision 63). */
-export function watchForLoss(
+export function watchForLostFiles(
   world: Pick<World, "onFileLost">,
   paths: readonly string[],
   startCommand: string,

@@ -78,7 +78,7 @@ export function writeChosenStore(world: Pick<World, "files">, folder: string, st
 }
 
 /** Removes the store's key, and the default store if this store is the default. Leaves unreadable files unchanged. */
-export function dropStore(world: Pick<World, "files">, folder: string, storeId: string): void {
+export function forgetStoreKey(world: Pick<World, "files">, folder: string, storeId: string): void {
   const chosenStore = readChosenStore(world, folder);
   if (chosenStore.ok && chosenStore.value === storeId) world.files.remove(stateFile(folder, "store"));
   const keptCredentials = readCredentials(world, folder);
@@ -200,10 +200,10 @@ export function claimFolder(
   const run: RunRecord = { ...ownFields, port: null, ...runFields };
   const path = stateFile(folder, "run");
   const owner = claimFile(world, path, { text: JSON.stringify(run), folder: ownFields.folder });
-  return owner === undefined ? accept(run) : refuseServed(world, folder, owner.pid);
+  return owner === undefined ? accept(run) : refuseServedFolder(world, folder, owner.pid);
 }
 
-export function refuseServed(
+export function refuseServedFolder(
   { files }: Pick<World, "files">,
   folder: string,
   ownerPid?: number,

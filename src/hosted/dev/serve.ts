@@ -10,7 +10,7 @@ import type { RunRecord } from "../../core/state-files.ts";
 import type { ShellResult, World } from "../../world.ts";
 import { stateFailure, usageFailure, type HostFailure } from "../../host/failure.ts";
 import { stateFile, WORKER_FILE } from "../../host/folder/files.ts";
-import { watchForLoss } from "../../host/folder/loss.ts";
+import { watchForLostFiles } from "../../host/folder/loss.ts";
 import { holdFolder } from "../../host/folder/hold.ts";
 import * as state from "../../host/folder/state-folder.ts";
 import { readGivenSecrets } from "../../host/given-secrets.ts";
@@ -135,7 +135,7 @@ async function serveOnPort<Value>(
   const { folder, stopSignal } = servedFolder;
   writeConfig(context, folder, service);
   const endController = new AbortController();
-  let lossWatch: ReturnType<typeof watchForLoss> | undefined;
+  let lossWatch: ReturnType<typeof watchForLostFiles> | undefined;
   const { signal } = endController;
   const { listening, result, isPortTaken } = runWorkerd(world, { ...service, folder, signal });
   try {
@@ -151,7 +151,7 @@ async function serveOnPort<Value>(
     if (!outcome.ok) return explainFullDisk(world, folder, outcome);
     const { store_id, version } = outcome.value;
     state.writeRunRecord(world, folder, { ...service.run, port: service.port, version, store_id });
-    lossWatch = watchForLoss(world, [stateFile(folder, "objects"), indexPath(folder)], START_COMMAND);
+    lossWatch = watchForLostFiles(world, [stateFile(folder, "objects"), indexPath(folder)], START_COMMAND);
     await servedFolder.announce(outcome.value);
     const end = result.then(() => undefined);
     return accept(await servedFolder.use({ end, stateLoss: lossWatch.failure, hold: service.folderHold }));

@@ -13,7 +13,7 @@ import {
 import { SNAPSHOT_KEY_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import { foreignFault } from "../../store/snapshot/foreign.ts";
 import type { SnapshotImage } from "../../store/snapshot/image.ts";
-import { SnapshotConflict, SnapshotDamage, type Resealer } from "../../store/snapshot/rows.ts";
+import { SnapshotConflict, SnapshotDamage, type ResealSecret } from "../../store/snapshot/rows.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
 import { SecretUnreadable } from "../webhook/signing-secret.ts";
@@ -190,7 +190,7 @@ function createResealer(
   { randomBytes }: Pick<World, "randomBytes">,
   { oldKey, newKey }: { readonly oldKey: Uint8Array; readonly newKey: Uint8Array },
   createError: (sealedSecret: SealedSecret) => Error,
-): Resealer {
+): ResealSecret {
   return (sealedSecret) => {
     const secret = openSecret(sealedSecret, oldKey);
     if (secret === undefined || !isSigningSecret(secret)) throw createError(sealedSecret);

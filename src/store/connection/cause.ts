@@ -9,10 +9,10 @@ import {
   truncateSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { withFolderBeside, sizeOf } from "./durable-files.ts";
+import { withTemporaryFolderBeside, sizeOf } from "./durable-files.ts";
 import { causeByCode, storageFailure, type Cause } from "./storage-failure.ts";
 
-export function causeOfRepetition(
+export function causeOfRepeatedOpening(
   path: string,
   { code }: { readonly code: string },
   { isOpen }: { readonly isOpen: boolean },
@@ -28,7 +28,7 @@ export function causeOfRepetition(
 }
 
 /** For a read that failed but succeeded when repeated: blames the disk, because the file is intact. */
-export function causeOfMisread({ detail }: Pick<Cause, "detail">): Cause {
+export function causeOfReadSuccessfulOnRetry({ detail }: Pick<Cause, "detail">): Cause {
   const failure = storageFailure("disk_io_error");
   return { failure, detail: `a read failed, but succeeded when repeated: ${detail}` };
 }
@@ -86,7 +86,7 @@ const INDEX_STEP_BYTES = 32 * 1024;
  */
 function checkFreeSpace(path: string): void {
   const end = Math.max(...SUFFIXES.map((ending) => sizeOf(path + ending)));
-  withFolderBeside(path, {}, (temporaryPath) => {
+  withTemporaryFolderBeside(path, {}, (temporaryPath) => {
     truncateSync(temporaryPath, end);
     appendFileSync(temporaryPath, new Uint8Array(INDEX_STEP_BYTES), { flush: true });
   });

@@ -5,7 +5,7 @@ import {
   firstBoundVersion,
   inspectContent,
   inspectHead,
-  openToRead,
+  openForReading,
   refuseOrphanedLog,
   checkForDamage,
   schemaVersion,
@@ -14,7 +14,7 @@ import {
   type FileRefusal,
   type OpenOptions,
 } from "./database.ts";
-import { readPart, sizeOf } from "./durable-files.ts";
+import { readFilePart, sizeOf } from "./durable-files.ts";
 import { judgeLog, LOG_HEADER_BYTES } from "./opening.ts";
 
 /**
@@ -59,7 +59,7 @@ export function checkDatabase(
       const copyPath = bytes > MAX_COPY_BYTES ? undefined : copyWithLog(path, options);
       if (copyPath === undefined) return accept({ bytes, schemaVersion: null, unreadableCount: 0 });
       let [version, unreadableCount] = [0, 0];
-      const open = (): FileConnection => openToRead(copyPath, options);
+      const open = (): FileConnection => openForReading(copyPath, options);
       const read = (connection: FileConnection): void => {
         version = schemaVersion(connection);
         unreadableCount = options.countUnreadable?.(connection) ?? 0;
@@ -84,11 +84,11 @@ function copyWithLog(path: string, { scratchFolder, kind }: CheckOptions): strin
   const logPath = `${path}-wal`;
   for (let attempt = 0; attempt < MAX_COPY_ATTEMPTS; attempt += 1) {
     rmSync(`${copyPath}-wal`, { force: true });
-    const header = readPart(logPath, 0, LOG_HEADER_BYTES);
+    const header = readFilePart(logPath, 0, LOG_HEADER_BYTES);
     copyFileSync(path, copyPath);
     if (existsSync(logPath) && judgeLog(path, firstBoundVersion(kind)) === "own")
       copyFileSync(logPath, `${copyPath}-wal`);
-    if (readPart(logPath, 0, LOG_HEADER_BYTES).equals(header)) return copyPath;
+    if (readFilePart(logPath, 0, LOG_HEADER_BYTES).equals(header)) return copyPath;
   }
   return undefined;
 }

@@ -1,10 +1,10 @@
 import Database, { type Statement } from "better-sqlite3";
 import { existsSync, statSync } from "node:fs";
 import { isError, type Outcome } from "../../core/outcome.ts";
-import { causeOfMisread, causeOfRawRead, causeOfRepetition } from "./cause.ts";
-import { readPart, sizeOf } from "./durable-files.ts";
+import { causeOfReadSuccessfulOnRetry, causeOfRawRead, causeOfRepeatedOpening } from "./cause.ts";
+import { readFilePart, sizeOf } from "./durable-files.ts";
 import { judgeLog, LOG_OPENINGS_MIGRATION, readOpenings } from "./opening.ts";
-import { toPositional } from "./statements.ts";
+import { toPositionalStatement } from "./statements.ts";
 import {
   causeByCode,
   causeOfError,
@@ -76,7 +76,7 @@ export function withFileRefusal<Value>(
   try {
     return work();
   } catch (error) {
-    const cause = findCause(path, options, error);
+    const cause = findErrorCause(path, options, error);
     if (cause === undefined) throw error;
     return { ok: false, refusal: refuseFile(path, cause) };
   }
@@ -121,7 +121,7 @@ export function openConnection(
     begin(connection);
     return connection;
   } catch (error) {
-    if (typeof path === "string" && path !== IN_MEMORY) findCause(path, options, error);
+    if (typeof path === "string" && path !== IN_MEMORY) findErrorCause(path, options, error);
     connection?.close();
     throw error;
   }
@@ -131,7 +131,7 @@ export function openConnection(
  * Call before closing the database, because a close frees space and removes files. `isOpen`: the database stays in use,
  * so no descriptor of its files may be closed, which would drop SQLite's locks.
  */
-export function findCause(
+export function findErrorCause(
   path: string,
   { isOpen = false, ...options }: Pick<OpenOptions, "nativeBinding"> & { readonly isOpen?: boolean },
   error: unknown,
@@ -143,7 +143,7 @@ export function findCause(
   // SQLite can report an I/O error as damage.
   if (code === "database_damaged")
     cause = causeOfRawRead(path, { isOpen }) ?? findDiskCause(path, options, namedCause);
-  else if (REPEATED_CODES.has(code)) cause = causeOfRepetition(path, error, { isOpen });
+  else if (REPEATED_CODES.has(code)) cause = causeOfRepeatedOpening(path, error, { isOpen });
   return noteCause(error, cause ?? namedCause);
 }
 
@@ -159,17 +159,17 @@ function findDiskCause(
   namedCause: Cause,
 ): Cause | undefined {
   try {
-    const connection = openToRead(path, options);
+    const connection = openForReading(path, options);
     try {
       const detail = quickCheck(connection);
       const failure = failureInVerdict(detail);
       if (failure !== undefined) return { failure, detail };
-      return detail === "ok" ? causeOfMisread(namedCause) : undefined;
+      return detail === "ok" ? causeOfReadSuccessfulOnRetry(namedCause) : undefined;
     } finally {
       connection.close();
     }
   } catch (error) {
-    return isMalformed(error) ? undefined : causeByCode(error);
+    return isDatabaseDamage(error) ? undefined : causeByCode(error);
   }
 }
 
@@ -183,11 +183,11 @@ export function inspectFile(path: string, options: OpenOptions): FileRefusal | u
 
 export function inspectPages(path: string, options: OpenOptions): FileRefusal | undefined {
   const checksPages = statSync(path).size <= MAX_CHECKED_BYTES;
-  const open = (): FileConnection => openToRead(path, options);
+  const open = (): FileConnection => openForReading(path, options);
   return checkForDamage(path, options.kind, () => inspectContent(path, options, { open, checksPages }));
 }
 
-export function openToRead(path: string, options: Pick<OpenOptions, "nativeBinding">): FileConnection {
+export function openForReading(path: string, options: Pick<OpenOptions, "nativeBinding">): FileConnection {
   const readonly = !existsSync(`${path}-journal`);
   return new Database(path, { ...databaseOptions(options), readonly, fileMustExist: true });
 }
@@ -198,7 +198,7 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
   // Opening a pipe would block forever.
   const stats = statSync(path);
   if (!stats.isFile() && !stats.isDirectory()) return refuseAs("foreign", "is not a regular file");
-  const header = readPart(path, 0, HEADER_BYTES);
+  const header = readFilePart(path, 0, HEADER_BYTES);
   if (header.length === 0)
     return refuseAs("zero_bytes", "is empty: it was truncated, or created by another program");
   if (header.subarray(0, 16).toString("latin1") !== SQLITE_MAGIC)
@@ -224,7 +224,10 @@ export function checkForDamage(
   if (result?.reason !== "damaged") return result;
   const readFailure = causeOfRawRead(path, { isOpen: false });
   if (readFailure !== undefined) return refuseFile(path, readFailure);
-  return refuseMalformed(path, kind, check) ?? refuseFile(path, causeOfMisread({ detail: result.message }));
+  return (
+    refuseMalformed(path, kind, check) ??
+    refuseFile(path, causeOfReadSuccessfulOnRetry({ detail: result.message }))
+  );
 }
 
 function refuseMalformed(
@@ -235,12 +238,12 @@ function refuseMalformed(
   try {
     return check();
   } catch (error) {
-    if (!isError(error) || !isMalformed(error)) throw error;
+    if (!isError(error) || !isDatabaseDamage(error)) throw error;
     return refuseDamaged(path, kind, `is damaged: ${error.message}`);
   }
 }
 
-export function isMalformed(error: unknown): boolean {
+export function isDatabaseDamage(error: unknown): boolean {
   const failure = causeByCode(error)?.failure;
   return failure === undefined ? isSqliteError(error) : failure.code === "database_damaged";
 }
@@ -273,7 +276,7 @@ export function inspectContent(
       ? refuseDamaged(path, kind, `is damaged: ${verdict}`)
       : refuseFile(path, { failure, detail: verdict });
   } catch (error) {
-    if (!isMalformed(error)) findCause(path, options, error);
+    if (!isDatabaseDamage(error)) findErrorCause(path, options, error);
     throw error;
   } finally {
     connection?.close();
@@ -348,7 +351,7 @@ function compileOnce(connection: FileConnection): void {
   const examine = (error: unknown): void => EXAMINERS.get(connection)?.(error);
   Object.assign(connection, {
     prepare: (namedSql: string) => {
-      const { sql, valuesOf } = toPositional(namedSql);
+      const { sql, valuesOf } = toPositionalStatement(namedSql);
       return compileAtFirstUse({ make: () => prepare(withExpressions(sql)), valuesOf, examine });
     },
   });
@@ -357,14 +360,14 @@ function compileOnce(connection: FileConnection): void {
 const EXAMINERS = new WeakMap<FileConnection, (error: unknown) => void>();
 
 /** Calls `examine` where a statement throws, because the files may already be closed where the error is caught. */
-export function examineErrors(connection: FileConnection, examine: (error: unknown) => void): void {
+export function onStatementError(connection: FileConnection, examine: (error: unknown) => void): void {
   EXAMINERS.set(connection, examine);
 }
 
 type LazyStatement = Pick<Statement, "run" | "get" | "all" | "iterate"> &
   Readonly<Record<"pluck" | "raw", () => LazyStatement>>;
 
-type StatementParts = Pick<ReturnType<typeof toPositional>, "valuesOf"> & {
+type StatementParts = Pick<ReturnType<typeof toPositionalStatement>, "valuesOf"> & {
   readonly make: () => Statement;
   readonly examine: (error: unknown) => void;
 };

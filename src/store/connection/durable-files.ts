@@ -19,7 +19,7 @@ type WriterProcess = { readonly pid?: number | undefined };
 
 /** Readers see either the old or the new file, which is on disk when the call returns. */
 export function replaceFile(path: string, text: string, writer: WriterProcess): void {
-  withFolderBeside(path, writer, (temporaryPath) => {
+  withTemporaryFolderBeside(path, writer, (temporaryPath) => {
     writeFileSync(temporaryPath, text);
     flush(temporaryPath);
     renameSync(temporaryPath, path);
@@ -27,7 +27,7 @@ export function replaceFile(path: string, text: string, writer: WriterProcess): 
   });
 }
 
-export function withFolderBeside<Value>(
+export function withTemporaryFolderBeside<Value>(
   path: string,
   { pid = 0 }: WriterProcess,
   work: (temporaryPath: string) => Value,
@@ -56,7 +56,7 @@ function discard(folder: string): boolean {
   }
 }
 
-export function nameNewFile(temporaryPath: string, path: string): void {
+export function publishNewFile(temporaryPath: string, path: string): void {
   try {
     linkSync(temporaryPath, path);
   } catch (error) {
@@ -96,7 +96,7 @@ export function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-export function readPart(path: string, offset: number, length: number): Buffer {
+export function readFilePart(path: string, offset: number, length: number): Buffer {
   const bytes = Buffer.alloc(length);
   let file: number | undefined;
   try {

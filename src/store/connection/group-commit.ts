@@ -1,6 +1,6 @@
 import type { FileConnection } from "./database.ts";
 import type { FileWatch } from "./file-watch.ts";
-import type { createLogBinding, InTransaction } from "./opening.ts";
+import type { createLogBinding, RunInTransaction } from "./opening.ts";
 import { causeOfError, isSqliteError, storageFailure, StorageUnavailable } from "./storage-failure.ts";
 
 export type Scheduler = {
@@ -33,7 +33,7 @@ const MAX_QUEUED_JOBS = 10_000;
 const LOCK_TIMEOUT_MS = 2000;
 export const LOCK_RETRY_DELAY_MS = 5;
 
-export function beginLockWait({ after }: Pick<Scheduler, "after">): () => boolean {
+export function startLockTimeout({ after }: Pick<Scheduler, "after">): () => boolean {
   let isOver = false;
   after(LOCK_TIMEOUT_MS, () => {
     isOver = true;
@@ -79,7 +79,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
     let batch = queue.slice(0, MAX_BATCH_JOBS);
     const results = commit(batch);
     if (results === undefined) {
-      isWaitOver ??= beginLockWait(scheduler);
+      isWaitOver ??= startLockTimeout(scheduler);
       if (!isWaitOver()) {
         scheduler.after(LOCK_RETRY_DELAY_MS, flush);
         return;
@@ -149,7 +149,7 @@ export function createTransactor({
  * that no write to a deleted file is acknowledged.
  */
 function createCommit(statements: Statements, connection: FileConnection, { watch, binding }: FileGuards) {
-  const transact: InTransaction = (work) =>
+  const transact: RunInTransaction = (work) =>
     inTransaction(statements, connection, () => [work()]) !== undefined;
   const checkFiles = (): void => {
     if (!watch.isIntact()) throw filesLostError();

@@ -18,8 +18,8 @@ import {
   type FileRefusal,
   type OpenOptions,
 } from "./database.ts";
-import { flush, flushFolder, withFolderBeside, nameNewFile } from "./durable-files.ts";
-import { createLogBinding, hasMark, judgeLog, moveLogAside, renewMark } from "./opening.ts";
+import { flush, flushFolder, withTemporaryFolderBeside, publishNewFile } from "./durable-files.ts";
+import { createLogBinding, hasLogMark, judgeLog, moveLogAside, renewLogMark } from "./opening.ts";
 import { storageFailure } from "./storage-failure.ts";
 
 const SYNCHRONOUS_FULL = 2;
@@ -68,7 +68,7 @@ function openCheckedFile(path: string, options: OpenOptions): FileConnection {
  * disk returns other bytes than were written.
  */
 function createDatabase(path: string, options: OpenOptions): FileRefusal | undefined {
-  return withFolderBeside(path, options, (temporaryPath) => {
+  return withTemporaryFolderBeside(path, options, (temporaryPath) => {
     const bytes = newFileBytes(options);
     writeFileSync(temporaryPath, bytes);
     flush(temporaryPath);
@@ -77,7 +77,7 @@ function createDatabase(path: string, options: OpenOptions): FileRefusal | undef
         failure: storageFailure("disk_io_error"),
         detail: `${temporaryPath} reads back differently than it was written`,
       });
-    nameNewFile(temporaryPath, path);
+    publishNewFile(temporaryPath, path);
     flushFolder(dirname(path));
     return undefined;
   });
@@ -85,7 +85,7 @@ function createDatabase(path: string, options: OpenOptions): FileRefusal | undef
 
 function newFileBytes(options: OpenOptions): Buffer {
   const connection = openInMemory(options);
-  renewMark(connection);
+  renewLogMark(connection);
   const bytes = connection.serialize();
   connection.close();
   bytes.fill(WAL_VERSION, VERSIONS_OFFSET, VERSIONS_OFFSET + 2);
@@ -119,7 +119,7 @@ function migrate(connection: FileConnection, path: string, options: OpenOptions)
   const backupPath = `${path}.v${from}.backup`;
   backUp(connection, path, { ...options, backup: backupPath });
   // A file of an old version may have no `log_mark` yet.
-  if (hasMark(connection)) createLogBinding(connection, path, options).bind();
+  if (hasLogMark(connection)) createLogBinding(connection, path, options).bind();
   applyMigrations(connection, options.kind);
   options.onMigrated?.({ from, to, backupPath });
 }
@@ -136,9 +136,9 @@ function backUp(
   path: string,
   { backup, ...options }: OpenOptions & { readonly backup: string },
 ): void {
-  withFolderBeside(path, options, (temporaryPath) => {
+  withTemporaryFolderBeside(path, options, (temporaryPath) => {
     connection.prepare("VACUUM INTO ?").run(temporaryPath);
-    openConnection(temporaryPath, options, renewMark).close();
+    openConnection(temporaryPath, options, renewLogMark).close();
     const refusal = inspectFile(temporaryPath, options);
     if (refusal !== undefined) throw new CorruptCopy(`the backup is incomplete: ${refusal.message}`);
     flush(temporaryPath);

@@ -1,6 +1,6 @@
 import type Database from "better-sqlite3";
 import { existsSync, readFileSync, renameSync } from "node:fs";
-import { readPart, replaceFile, sizeOf } from "./durable-files.ts";
+import { readFilePart, replaceFile, sizeOf } from "./durable-files.ts";
 
 /**
  * Each process that opens the database and writes stores a random `opening` here, and the previous one as `before`
@@ -24,12 +24,12 @@ export const LOG_OPENINGS_MIGRATION = `
 UPDATE log_mark SET commits = commits;
 `;
 
-export function renewMark(connection: Database.Database): void {
-  if (hasMark(connection))
+export function renewLogMark(connection: Database.Database): void {
+  if (hasLogMark(connection))
     connection.exec("UPDATE log_mark SET opening = randomblob(16), before = zeroblob(16)");
 }
 
-export function hasMark(connection: Database.Database): boolean {
+export function hasLogMark(connection: Database.Database): boolean {
   return connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'log_mark'").get() !== undefined;
 }
 
@@ -83,14 +83,14 @@ export function moveLogAside(path: string): string {
 function readVerdict(path: string, firstVersion: number): LogVerdict {
   const openings = readOpenings(path);
   if (openings === undefined) {
-    const version = readPart(path, SCHEMA_VERSION_OFFSET, 4);
+    const version = readFilePart(path, SCHEMA_VERSION_OFFSET, 4);
     const isOlder = version.length < 4 || version.readInt32BE() < firstVersion;
-    return isOlder || readPart(`${path}-wal`, 0, 1).length === 0 ? "own" : "unknown";
+    return isOlder || readFilePart(`${path}-wal`, 0, 1).length === 0 ? "own" : "unknown";
   }
   const { offset, length, salt, marks } = openings;
-  const page = readPart(path, offset, length).toString("hex");
+  const page = readFilePart(path, offset, length).toString("hex");
   const frameEnd = LOG_HEADER_BYTES + FRAME_HEADER_BYTES + length;
-  const log = readPart(`${path}-wal`, 0, frameEnd);
+  const log = readFilePart(`${path}-wal`, 0, frameEnd);
   // SQLite ignores a log without a complete frame.
   if (log.length < frameEnd) return "own";
   if (!marks.some((mark) => mark === ANY_DATABASE || page.includes(mark))) return "unknown";
@@ -99,7 +99,7 @@ function readVerdict(path: string, firstVersion: number): LogVerdict {
   return isLater || log.toString("hex").includes(lastOpening) ? "own" : "other";
 }
 
-export type InTransaction = (work: () => void) => boolean;
+export type RunInTransaction = (work: () => void) => boolean;
 
 /**
  * Binds the log before the first change instead of at the start, because a refused start must change no file; later,
@@ -139,11 +139,11 @@ export function createLogBinding(
     write({ ...openings, salt: currentSalt(path), marks: openings.marks.slice(firstIndex) });
   };
 
-  const alone: InTransaction = (work) => {
+  const alone: RunInTransaction = (work) => {
     connection.transaction(work).immediate();
     return true;
   };
-  const rebind = (transact: InTransaction, mode?: "TRUNCATE"): boolean => {
+  const rebind = (transact: RunInTransaction, mode?: "TRUNCATE"): boolean => {
     if (!transact(renew)) return false;
     const copiedMark = copyLog(connection, mode) ? ownMark : undefined;
     return transact(() => record(copiedMark));
@@ -180,6 +180,6 @@ export function readOpenings(path: string): Openings | undefined {
 }
 
 function currentSalt(path: string): number | null {
-  const header = readPart(`${path}-wal`, 0, LOG_HEADER_BYTES);
+  const header = readFilePart(`${path}-wal`, 0, LOG_HEADER_BYTES);
   return header.length < LOG_HEADER_BYTES ? null : header.readUInt32BE(SALT_OFFSET);
 }

@@ -35,7 +35,7 @@ type PositionalStatement = {
  * better-sqlite3 looks up each named parameter twice per run, which made creates a quarter slower; the Workers runtime
  * has no named parameters.
  */
-export function toPositional(sql: string): PositionalStatement {
+export function toPositionalStatement(sql: string): PositionalStatement {
   const names = Array.from(sql.matchAll(NAMED_PARAMETER), ([, name = ""]) => name);
   if (names.length === 0) return { sql, valuesOf: (values) => values };
   return {

@@ -1,9 +1,9 @@
 import { accept, type Outcome } from "../../core/outcome.ts";
 import {
-  examineErrors,
-  findCause,
+  onStatementError,
+  findErrorCause,
   IN_MEMORY,
-  openToRead,
+  openForReading,
   withFileRefusal,
   type FileConnection,
   type FileRefusal,
@@ -39,9 +39,10 @@ export function openWatchedDatabase(
   });
   if (!outcome.ok) close();
   let isDamaged = false;
-  examineErrors(connection, (error) => {
+  onStatementError(connection, (error) => {
     // After damage is found, further errors do not read the file again.
-    isDamaged ||= findCause(path, { ...options, isOpen: true }, error)?.failure.code === "database_damaged";
+    isDamaged ||=
+      findErrorCause(path, { ...options, isOpen: true }, error)?.failure.code === "database_damaged";
   });
   return outcome;
 }
@@ -51,7 +52,7 @@ export function openWatchedDatabase(
  * connection is closed last.
  */
 function leave(connection: FileConnection, path: string, options: OpenOptions): void {
-  const reader = openToRead(path, options);
+  const reader = openForReading(path, options);
   reader.pragma("user_version");
   connection.close();
   reader.close();

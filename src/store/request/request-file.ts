@@ -1,7 +1,7 @@
 import { existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import {
-  findCause,
+  findErrorCause,
   IN_MEMORY,
   withFileRefusal,
   type FileConnection,
@@ -118,7 +118,7 @@ function isUseless(path: string, options: RequestFileOptions, error: unknown): e
   // Another process wrote a row at the same position; the file is intact.
   if (error.code.startsWith("SQLITE_CONSTRAINT")) return false;
   if (error.code === "SQLITE_IOERR_SHORT_READ") return true;
-  const { code } = findCause(path, options, error)?.failure ?? {};
+  const { code } = findErrorCause(path, options, error)?.failure ?? {};
   return code === undefined || code === "database_damaged" || code === "database_changed";
 }
 

@@ -119,7 +119,7 @@ function createBatchReader(noteUnreadable: () => void) {
   };
 }
 
-export function countUnreadable(connection: Connection): number {
+export function countUnreadableRequests(connection: Connection): number {
   let count = 0;
   const readBatch = createBatchReader(() => (count += 1));
   const batches = connection.prepare<[], string>("SELECT requests FROM request_batches").pluck();

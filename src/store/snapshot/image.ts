@@ -16,7 +16,7 @@ import {
   schemaVersion,
   HEADER_BYTES,
   IN_MEMORY,
-  isMalformed,
+  isDatabaseDamage,
   SQLITE_MAGIC,
   type FileConnection,
   type FileKind,
@@ -116,7 +116,7 @@ export function writeOrigin(bytes: Buffer, origin: SnapshotOrigin): Buffer {
 }
 
 /** True if this sandbox took the snapshot and its bytes are unchanged (decision 95). */
-export function hasOrigin(bytes: Uint8Array, origin: SnapshotOrigin): boolean {
+export function hasValidOrigin(bytes: Uint8Array, origin: SnapshotOrigin): boolean {
   return isOriginProof(origin, partsToProve(bytes), bytes.subarray(ORIGIN_OFFSET, ORIGIN_END));
 }
 
@@ -156,7 +156,7 @@ export function openImage(
   } catch (error) {
     connection?.close();
     // The image is in memory, so a read error means damage and not a disk failure.
-    if (!isMalformed(error)) throw error;
+    if (!isDatabaseDamage(error)) throw error;
     return refuseDamaged(isError(error) ? error.message : String(error));
   }
 }

@@ -28,7 +28,7 @@ export const EVIDENCE_TABLES: ReadonlySet<string> = new Set([
   "assumption_uses",
 ]);
 
-export type Resealer = (sealed: SealedSecret) => SealedSecret;
+export type ResealSecret = (sealed: SealedSecret) => SealedSecret;
 
 export type RowSelection = { readonly storeId: string } | "all";
 
@@ -169,7 +169,7 @@ export function* selectRowsInSteps(
 export function insertRows(
   connection: Connection,
   table: CopiedTable,
-  { rows, reseal }: { readonly rows: Iterable<Row>; readonly reseal: Resealer },
+  { rows, reseal }: { readonly rows: Iterable<Row>; readonly reseal: ResealSecret },
 ): void {
   const { name, columns } = table;
   const placeholders = columns.map(() => "?").join(", ");
@@ -193,7 +193,7 @@ function statementOf(connection: Connection, sql: string): RowStatement {
   return statement;
 }
 
-function* resealRows({ columns }: CopiedTable, rows: Iterable<Row>, reseal: Resealer): Generator<Row> {
+function* resealRows({ columns }: CopiedTable, rows: Iterable<Row>, reseal: ResealSecret): Generator<Row> {
   const [idIndex = 0, storeIndex = 0, nonceIndex = 0, sealedIndex = 0] = [
     "id",
     "store_id",

@@ -4,7 +4,7 @@ import { currentSchemaVersion, type FileConnection } from "../connection/databas
 import { lazyValue } from "../../core/lazy.ts";
 import type { erasuresTable } from "../erasures.ts";
 import { storageFailureOf, isSqliteError } from "../connection/storage-failure.ts";
-import { hasOrigin, openImage, SNAPSHOT_FILE, type SnapshotImage } from "./image.ts";
+import { hasValidOrigin, openImage, SNAPSHOT_FILE, type SnapshotImage } from "./image.ts";
 import { createSnapshotTaker, type SnapshotSource } from "./take.ts";
 import {
   EVIDENCE_TABLES,
@@ -14,7 +14,7 @@ import {
   SnapshotDamage,
   tablesToCopy,
   type CopiedTable,
-  type Resealer,
+  type ResealSecret,
   type RowSelection,
 } from "./rows.ts";
 
@@ -24,7 +24,7 @@ type Replacement = {
   readonly selection: RowSelection;
   readonly storeIds: readonly string[];
   readonly deletedStoreIds: readonly string[];
-  readonly reseal: Resealer;
+  readonly reseal: ResealSecret;
 };
 
 export type RestoreHooks = Pick<ReturnType<typeof erasuresTable>, "eraseAll"> & {
@@ -45,7 +45,7 @@ export function snapshotsTable(connection: FileConnection, options: Options) {
   return {
     ...createSnapshotTaker({ ...options, connection }),
 
-    isOwn: hasOrigin,
+    isOwn: hasValidOrigin,
 
     open: (bytes: Uint8Array, isOwn = false): Outcome<SnapshotImage, string> =>
       openImage(bytes, { ...options, kind: SNAPSHOT_FILE, isOwn }),

@@ -10,11 +10,11 @@ import {
   writeChecksum,
   writeOrigin,
 } from "./image.ts";
-import { tablesToCopy, insertRows, selectRowsInSteps, type Resealer } from "./rows.ts";
+import { tablesToCopy, insertRows, selectRowsInSteps, type ResealSecret } from "./rows.ts";
 
 type SnapshotPlan = Omit<SnapshotFacts, "format"> & {
   readonly key: Uint8Array;
-  readonly reseal: Resealer;
+  readonly reseal: ResealSecret;
   readonly origin: SnapshotOrigin;
 };
 

@@ -8,7 +8,7 @@ import {
   deliveryQueues,
   selectDueOfEvents,
   openAttemptCondition,
-  ONE_EVENT,
+  SINGLE_EVENT_SELECTION,
 } from "./delivery-queues.ts";
 import { DELIVERY_TRIGGERS } from "./delivery-rows.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
@@ -222,7 +222,7 @@ function prepare(connection: Connection) {
       "UPDATE deliveries SET state = 'dropped' WHERE endpoint_id = ? AND state = 'due'",
     ),
     selectWaiting: connection.prepare<Pick<Delivery, "endpointId" | "eventId">>(
-      `${selectDueOfEvents("1", { events: ONE_EVENT, replays: "first" })} LIMIT 1`,
+      `${selectDueOfEvents("1", { events: SINGLE_EVENT_SELECTION, replays: "first" })} LIMIT 1`,
     ),
   };
 }
@@ -253,7 +253,7 @@ function prepareRetries(connection: Connection) {
     ),
     selectWaitingBefore: connection.prepare<Pick<Delivery, "id" | "endpointId" | "eventId">, DeliveryRow>(
       selectDueOfEvents(COLUMNS.select, {
-        events: ONE_EVENT,
+        events: SINGLE_EVENT_SELECTION,
         replays: "all",
         extraCondition: `cause <> 'duplicate' AND rowid < (SELECT rowid FROM deliveries WHERE id = @id)
           AND NOT ${openAttemptCondition("queued")}`,

@@ -91,7 +91,7 @@ export function deliveryQueues(connection: Connection) {
     selectDueOfEvents(columns, { events: EVENTS_OF_CHECKOUT, replays: "first" }),
   );
   const selectOfEvent = connection.prepare<DeliveryQueue, QueuedDelivery>(
-    selectDueOfEvents(columns, { events: ONE_EVENT, replays: "first" }),
+    selectDueOfEvents(columns, { events: SINGLE_EVENT_SELECTION, replays: "first" }),
   );
   const headOf = (queue: DeliveryQueue): number | undefined => {
     const queuedRows = (queue.checkoutId === null ? selectOfEvent : selectOfCheckout).all(queue);
@@ -130,7 +130,10 @@ function firstOf(queuedRows: readonly QueuedDelivery[]): QueuedDelivery | undefi
 
 type EventSelection = { readonly tables: string; readonly condition: string };
 
-export const ONE_EVENT: EventSelection = { tables: "deliveries", condition: "event_id = @eventId" };
+export const SINGLE_EVENT_SELECTION: EventSelection = {
+  tables: "deliveries",
+  condition: "event_id = @eventId",
+};
 /** A join, because SQLite copies the ids of `IN (SELECT …)` into a temporary table at each run. */
 const EVENTS_OF_CHECKOUT: EventSelection = {
   tables: "events CROSS JOIN deliveries",

@@ -10,7 +10,7 @@ import type { Exploration, ExploreFault, ExploreOptions } from "./types.ts";
 const CONCURRENCY = 12;
 
 /** Rejects if the application does not work without faults. */
-export async function exploreIn(
+export async function exploreInSandbox(
   sandbox: Sandbox,
   options: ExploreOptions & { readonly seed: string },
 ): Promise<Exploration> {
