@@ -4,7 +4,13 @@ import type { Described } from "../core/help/map.ts";
 import { printableLiteral } from "../core/text.ts";
 import { hostedCommand } from "../host/folder/state-folder.ts";
 import type { World } from "../world.ts";
-import { checkRules, isTyped, toSetting, environmentVariableOf, type OptionRules } from "./option-rules.ts";
+import {
+  checkRules,
+  isOptionTyped,
+  bindToVariable,
+  environmentVariableOf,
+  type OptionRules,
+} from "./option-rules.ts";
 import { createPrinter, type Printer } from "./printer.ts";
 import {
   EXIT,
@@ -93,7 +99,7 @@ export function registerAction<Options extends CommonOptions>(
 async function explainNoSandbox(context: Context, problem: Problem): Promise<Problem> {
   const { world, around } = context;
   if (problem.code !== "no_sandbox" || problem.next !== START_SANDBOX) return problem;
-  const source = isTyped(world, "dir") ? "--dir" : world.env["CHECKOUT_DIR"] && "CHECKOUT_DIR";
+  const source = isOptionTyped(world, "dir") ? "--dir" : world.env["CHECKOUT_DIR"] && "CHECKOUT_DIR";
   if (source && !world.files.exists(around.location())) {
     const next = `correct ${source}; to create a sandbox there: ${START_SANDBOX}`;
     return { ...problem, message: `${problem.message}; there is no such folder`, next };
@@ -275,7 +281,7 @@ function storeOption(): Option {
     text: "id or name of the store; the variable takes only an id",
     default: "the store chosen with checkout stores use, then the API key's store, then the first store",
   });
-  return markCommon(toSetting("CHECKOUT", option, "store-id"));
+  return markCommon(bindToVariable("CHECKOUT", option, "store-id"));
 }
 
 const COMMON_OPTIONS = new WeakSet<Option>();
@@ -296,14 +302,14 @@ function commonOptions(): Option[] {
       text: "do not print escape codes",
       default: "if NO_COLOR is set or TERM is dumb",
     }),
-    toSetting(
+    bindToVariable(
       "CHECKOUT",
       valueOption("--dir <folder>", {
         text: "state folder",
         default: ".checkout, here or in a parent folder",
       }),
     ),
-    toSetting(
+    bindToVariable(
       "CHECKOUT_SANDBOX",
       switchOption(
         "--trust-folder",

@@ -59,7 +59,7 @@ type VariablePrefix = "CHECKOUT" | "CHECKOUT_SANDBOX" | "CHECKOUT_LISTEN";
  * Lets a variable set an option, such as CHECKOUT_SANDBOX_RATE_LIMIT for `--rate-limit`. `name`: the option's
  * name in the variable, if it differs.
  */
-export function toSetting(prefix: VariablePrefix, option: Option, name = option.name()): Option {
+export function bindToVariable(prefix: VariablePrefix, option: Option, name = option.name()): Option {
   VARIABLES.set(option, settingVariable(prefix, name));
   return option;
 }
@@ -73,7 +73,7 @@ export function wordsBeforeSeparator(argv: readonly string[]): readonly string[]
   return end === -1 ? argv : argv.slice(0, end);
 }
 
-export function isTyped({ argv }: { readonly argv: readonly string[] }, name: string): boolean {
+export function isOptionTyped({ argv }: { readonly argv: readonly string[] }, name: string): boolean {
   return wordsBeforeSeparator(argv).some((word) => word === `--${name}` || word.startsWith(`--${name}=`));
 }
 

@@ -1,8 +1,8 @@
 import { errorRow } from "../core/errors.ts";
 import { escapeInJson, jsonLine, printable, redactSecrets, redactValues, displayText } from "../core/text.ts";
 import type { World } from "../world.ts";
-import { hintAsTyped, maskQuoted, retypeLine } from "./hints/again.ts";
-import { isTyped } from "./option-rules.ts";
+import { adaptHintToTypedLine, maskQuotedText, replaceTypedOptions } from "./hints/again.ts";
+import { isOptionTyped } from "./option-rules.ts";
 import { EXIT, type Problem } from "./problem.ts";
 import { wrapText } from "./wrap.ts";
 import { output, type Output } from "./output/output.ts";
@@ -66,8 +66,8 @@ export async function createPrinter(
       // Quoted text is the user's, so only later text can name commands: `got "coffee": see checkout prices list`.
       const quoteEnd = problem.message.lastIndexOf('"') + 1;
       const message =
-        problem.message.slice(0, quoteEnd) + hintAsTyped(problem.message.slice(quoteEnd), world);
-      const shownProblem = { ...problem, message, next: hintAsTyped(problem.next, world) };
+        problem.message.slice(0, quoteEnd) + adaptHintToTypedLine(problem.message.slice(quoteEnd), world);
+      const shownProblem = { ...problem, message, next: adaptHintToTypedLine(problem.next, world) };
       writeError(
         json ? problemJson(shownProblem) : problemText(shownProblem, infoStyle, wrapFor(world.stderr)),
       );
@@ -108,14 +108,15 @@ export function nextPageText(
   { cursor, searchText = "" }: { readonly cursor: string | null; readonly searchText?: string },
 ): string {
   if (cursor === null) return "";
-  const command = retypeLine(world, new Map([["--before", 2]]), `--before ${cursor}`);
+  const command = replaceTypedOptions(world, new Map([["--before", 2]]), `--before ${cursor}`);
   return `\n${printer.style.dim(`${searchText}more:\n  ${command}`)}`;
 }
 
 const COMMAND_FIELDS: ReadonlySet<string> = new Set(["next", "rerun"]);
 
 function resultAsTyped(value: Output, world: CommandWorld): unknown {
-  const retype = (text: unknown): unknown => (typeof text === "string" ? hintAsTyped(text, world) : text);
+  const retype = (text: unknown): unknown =>
+    typeof text === "string" ? adaptHintToTypedLine(text, world) : text;
   const text = JSON.stringify(value, (name, field: unknown) => {
     if (!COMMAND_FIELDS.has(name)) return field;
     return Array.isArray(field) ? field.map(retype) : retype(field);
@@ -125,13 +126,13 @@ function resultAsTyped(value: Output, world: CommandWorld): unknown {
 
 function hintsAsTyped(text: string, world: CommandWorld, wrap: Wrap): string {
   return text.replace(HINT_PATTERN, (_all, arrow: string, next: string) =>
-    hintLine(arrow, hintAsTyped(next, world), wrap),
+    hintLine(arrow, adaptHintToTypedLine(next, world), wrap),
   );
 }
 
 /** A line that is only a command is never broken, because users copy it. */
 function hintLine(arrow: string, next: string, wrap: Wrap): string {
-  const isCommand = /^(npx )?checkout [a-z-]/.test(next) && !/[:;,] /.test(maskQuoted(next));
+  const isCommand = /^(npx )?checkout [a-z-]/.test(next) && !/[:;,] /.test(maskQuotedText(next));
   return isCommand ? arrow + next : wrap(arrow + next, HINT_INDENT);
 }
 
@@ -212,7 +213,7 @@ function hasColour(stream: World["stdout"], world: CommandWorld): boolean {
 }
 
 export function hasPlainOutput({ argv = [], env }: CommandWorld): boolean {
-  if (isTyped({ argv }, "no-color") || env["NO_COLOR"]) return true;
+  if (isOptionTyped({ argv }, "no-color") || env["NO_COLOR"]) return true;
   return env["TERM"] === "dumb" && !env["FORCE_COLOR"];
 }
 

@@ -1,10 +1,10 @@
 import { Command } from "commander";
 import { ITEM_COUNT_WORD } from "../core/readiness/names.ts";
-import { LOCATION_OPTIONS, SWITCHES } from "./hints/again.ts";
+import { LOCATION_OPTIONS, OUTPUT_SWITCHES } from "./hints/again.ts";
 import type { CommandName } from "./hints/command-names.ts";
 import { exitCodeLines, type Group, type RegistrationContext } from "./command.ts";
 import { TOPIC_SUMMARIES } from "./help/topic-names.ts";
-import { isTyped, shownDescription, wordsBeforeSeparator } from "./option-rules.ts";
+import { isOptionTyped, shownDescription, wordsBeforeSeparator } from "./option-rules.ts";
 import { widthOf } from "./printer.ts";
 import { EXIT_MEANINGS } from "./problem.ts";
 import type { KnownVariables } from "./variables.ts";
@@ -293,7 +293,7 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
     .configureOutput({
       writeOut: (text) => stdout.write(text),
       // With --json, stderr must contain only the JSON error, so commander's help for a group is omitted.
-      writeErr: (text) => void (isTyped(world, "json") || stderr.write(text)),
+      writeErr: (text) => void (isOptionTyped(world, "json") || stderr.write(text)),
       getOutHelpWidth: () => widthOf(stdout),
       getErrHelpWidth: () => widthOf(stderr),
       outputError: () => undefined,
@@ -342,7 +342,7 @@ function arrangeArguments(program: Command, argv: readonly string[]): readonly s
 const HELP_FLAGS: ReadonlySet<string> = new Set(["help", "--help", "-h"]);
 const COMMON_LENGTHS: ReadonlyMap<string, number> = new Map([
   ...LOCATION_OPTIONS,
-  ...[...SWITCHES].map((name) => [name, 1] as const),
+  ...[...OUTPUT_SWITCHES].map((name) => [name, 1] as const),
 ]);
 
 export type TypedLine = Pick<RegistrationContext, "world"> & {

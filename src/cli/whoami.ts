@@ -6,11 +6,11 @@ import { locateConfig } from "../host/config/find.ts";
 import { differencesText } from "../core/webhook/dialect-differences.ts";
 import { register, type Context, type Group } from "./command.ts";
 import { table } from "./table.ts";
-import { atNamedTarget, resolveTarget } from "./target/resolve.ts";
+import { contextOfNamedTarget, resolveTarget } from "./target/resolve.ts";
 import { noteTarget } from "./target/notes.ts";
 import { shortPath, stateFolderHint } from "../host/folder/state-folder.ts";
 import { callAt } from "./target/call.ts";
-import { findSandbox } from "./target/control.ts";
+import { findSandboxTarget } from "./target/control.ts";
 import { readDialect } from "./target/dialect.ts";
 import { TOKEN_VARIABLES, type ValueWithSource, type ServiceOptions } from "./target/surroundings.ts";
 import { targetOptions } from "./target/options.ts";
@@ -28,7 +28,7 @@ export function registerWhoami(group: Group): void {
 
 async function readTokenRights(context: Context): Promise<Record<string, ValueWithSource<string | null>>> {
   const source = TOKEN_VARIABLES.control;
-  const target = findSandbox(context);
+  const target = findSandboxTarget(context);
   if (target === undefined) return { role: { value: null, source } };
   const { role, storeId, expiresAt } = await callAt(context, target, { name: "showAccess", body: undefined });
   return {
@@ -40,7 +40,7 @@ async function readTokenRights(context: Context): Promise<Record<string, ValueWi
 
 async function runWhoami(context: Context): Promise<number> {
   const { world, printer } = context;
-  const target = resolveTarget(await atNamedTarget(context));
+  const target = resolveTarget(await contextOfNamedTarget(context));
   const { folder, baseUrl, apiKey, storeId, storeName, proxy, timeoutMs, retries } = target;
   const { contradiction, lacksStore } = target;
   if (baseUrl.value !== null) noteTarget(context, baseUrl.value);

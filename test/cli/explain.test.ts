@@ -1,5 +1,5 @@
 import { english, translatorFor, type Words } from "../../src/core/language.ts";
-import { hintAsTyped, retypeLine } from "../../src/cli/hints/again.ts";
+import { adaptHintToTypedLine, replaceTypedOptions } from "../../src/cli/hints/again.ts";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../src/core/errors.ts";
 import { CHECKS, checkOfCode } from "../../src/core/explain/checks.ts";
@@ -718,7 +718,7 @@ test("explain adds --store only to suggested commands that accept --store", asyn
   for (const command of new Set(ERROR_CODES.flatMap((code) => checkOfCode(code).next))) {
     const words = command.split(" ").filter((word) => !/^[<-]/.test(word));
     const { stdout } = await harness.run([...words.slice(1), "--help"]);
-    const takes = hintAsTyped(command, { env: {}, argv: ["--store", "Tea"] }) !== command;
+    const takes = adaptHintToTypedLine(command, { env: {}, argv: ["--store", "Tea"] }) !== command;
     expect([command, takes]).toEqual([command, stdout.includes("--store <id|name>")]);
   }
 });
@@ -852,18 +852,18 @@ test("a suggested command keeps the typed --dir and --store if the command accep
     ["checkout help clock", "checkout help clock"],
     ["checkout orders list --dir other", "checkout orders list --dir other"],
   ] as const;
-  expect(rows.map(([hint]) => hintAsTyped(hint, world))).toEqual(
+  expect(rows.map(([hint]) => adaptHintToTypedLine(hint, world))).toEqual(
     rows.map(([hint, typed]) => typed ?? hint.replace("checkout", "checkout --dir 'my shop'")),
   );
-  expect(hintAsTyped("checkout doctor", { env: {}, argv: ["events", "list", "--store", "a"] })).toBe(
+  expect(adaptHintToTypedLine("checkout doctor", { env: {}, argv: ["events", "list", "--store", "a"] })).toBe(
     "checkout doctor",
   );
-  const next = retypeLine(world, new Map([["--before", 2]]), "--before order-9");
+  const next = replaceTypedOptions(world, new Map([["--before", 2]]), "--before order-9");
   expect(next).toBe("checkout orders list --status=failed --dir 'my shop' --before order-9");
 });
 
 test("the typed --store is added to each command in a hint, except to commands in quotation marks", () => {
-  const typed = (hint: string): string => hintAsTyped(hint, { env: {}, argv: ["--store", "Tea"] });
+  const typed = (hint: string): string => adaptHintToTypedLine(hint, { env: {}, argv: ["--store", "Tea"] });
   expect(typed('"a \\" b" was sent before: checkout orders get a; checkout explain 7 says why')).toBe(
     '"a \\" b" was sent before: checkout --store Tea orders get a; checkout --store Tea explain 7 says why',
   );

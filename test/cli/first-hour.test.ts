@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { refusalOf } from "../../src/cli/hints/follow.ts";
+import { refusalOfLine } from "../../src/cli/hints/follow.ts";
 import { realWorld } from "../../src/world/real.ts";
 import { createHarness, type CommandOptions, type Result } from "../support/harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -787,7 +787,7 @@ test("every complete command line that a hint suggests is accepted", async () =>
   for (const [line] of WITHOUT_SANDBOX) {
     const { stderr } = await run(line.split(" ").map((word) => word.replaceAll("␣", " ")));
     const [, suggestedLine = ""] = /→ (checkout .*)$/m.exec(stderr) ?? [];
-    const refused = await refusalOf(suggestedLine, realWorld());
+    const refused = await refusalOfLine(suggestedLine, realWorld());
     // A suggestion can also be a sentence that begins with a command: it has words that nobody typed.
     const words = refused?.line.argv.slice(refused.line.words.length) ?? [];
     const isSentence = words.some((word) => !word.startsWith("-") && !line.split(" ").includes(word));

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import type { ProgramResult } from "../../src/world.ts";
 import { expect, test } from "vitest";
-import { hintAsTyped } from "../../src/cli/hints/again.ts";
+import { adaptHintToTypedLine } from "../../src/cli/hints/again.ts";
 import { OTHER_COMMANDS, COMMANDS, argsOf } from "../support/commands.ts";
 import { createHarness, type CommandOptions, type Harness } from "../support/harness.ts";
 import { refusalText } from "../support/refusal-texts.ts";
@@ -290,7 +290,7 @@ test("every command that acts in a store takes --store and acts only in that sto
     const help = await harness.run([...argsOf(line).filter((word) => !word.startsWith("-")), "--help"]);
     const takes = help.stdout.includes("--store <id|name>") || line === "sandbox reset";
     expect([line, takes]).toEqual([line, !OF_NO_STORE.test(line)]);
-    const hint = hintAsTyped(`checkout ${line}`, { env: {}, argv: ["--store", "Tea"] });
+    const hint = adaptHintToTypedLine(`checkout ${line}`, { env: {}, argv: ["--store", "Tea"] });
     expect(hint.startsWith("checkout --store Tea ")).toBe(takes);
     if (OF_NO_STORE.test(line)) continue;
     const asked: string[] = [];

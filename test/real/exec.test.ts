@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { environmentVariableOf } from "../../src/cli/option-rules.ts";
 import { DRILL_AGENT } from "../../src/core/network/headers.ts";
-import { UNUSED_NOTE } from "../../src/cli/sandbox/exec-log.ts";
+import { NO_REQUEST_NOTE } from "../../src/cli/sandbox/exec-log.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { REAL } from "../support/real.ts";
 import type { ProgramResult } from "../../src/world.ts";
@@ -33,7 +33,7 @@ test("exec exits with its program's exit code, as a shell does, and prints nothi
       const ended = await harness.run(["exec", ...flags, "--", "npm", "test"]);
       expect([end, ended.code, ended.stdout]).toEqual([end, code, ""]);
       expect(ended.stderr).toMatch(problem ?? /^checkout exec: /);
-      expect(ended.stderr.includes(UNUSED_NOTE)).toBe(code === 0);
+      expect(ended.stderr.includes(NO_REQUEST_NOTE)).toBe(code === 0);
     }
     const quiet = await harness.run(["exec", "--quiet", "--", "npm", "test"]);
     expect([quiet.code, quiet.stderr]).toEqual([code, problem ? expect.stringMatching(problem) : ""]);

@@ -17,7 +17,7 @@ import { listOption, switchOption, valueOption, type Context } from "../command.
 import { parseHost, wholeNumberParser } from "../parsers.ts";
 import { problemOf, Refused } from "../problem.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
-import { checkSecrets, findSigningSecrets, secretOption } from "../webhook/signing-secrets.ts";
+import { refuseInvalidSecrets, findSigningSecrets, secretOption } from "../webhook/signing-secrets.ts";
 
 export type PayerOptions = CommonOptions & {
   readonly withPayer?: boolean;
@@ -62,7 +62,7 @@ export async function openPaymentReceiver(context: Context, options: PayerOption
   const { world, printer } = context;
   const { port: requestedPort = DEFAULT_PORT, allowHost: addedHosts = [] } = options;
   const secrets = (await findSigningSecrets(context, options)) ?? [];
-  if (secrets.length > 0) checkSecrets(secrets);
+  if (secrets.length > 0) refuseInvalidSecrets(secrets);
   const receiver = createCalibrationReceiver(world, probeOrderId(runId));
   const outcome = await world.listen(
     (port) => receiver.serviceFor(allowedHosts(port, { flag: "--allow-host", hosts: addedHosts })),

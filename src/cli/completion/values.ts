@@ -2,7 +2,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import type { Context } from "../command.ts";
 import { catchRefusal } from "../problem.ts";
 import { callAt } from "../target/call.ts";
-import { findSandbox, resolveStore } from "../target/control.ts";
+import { findSandboxTarget, resolveStore } from "../target/control.ts";
 import { listNewest } from "../target/ids.ts";
 import type { Completion, ValueKind } from "./kinds.ts";
 
@@ -15,7 +15,7 @@ export async function sandboxValues(
   kind: ValueKind,
   prefix: string,
 ): Promise<readonly Completion[]> {
-  const sandbox = catchRefusal(() => findSandbox(context)).value;
+  const sandbox = catchRefusal(() => findSandboxTarget(context)).value;
   if (sandbox === undefined) return [];
   const list = async (): Promise<readonly Completion[]> =>
     listValues(context, await resolveStore(context, { ...sandbox, timeoutMs: TIMEOUT_MS }), { kind, prefix });

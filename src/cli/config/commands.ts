@@ -5,13 +5,13 @@ import { register, switchOption, valueOption, type Context, type Group } from ".
 import { callControl } from "../../client/control/control.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
 import { EXIT, unwrap, problemOf, Refused, refuseUsage } from "../problem.ts";
-import { toSetting } from "../option-rules.ts";
+import { bindToVariable } from "../option-rules.ts";
 import { CONFIG_VARIABLE } from "../../host/config/find.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
 import { planText, type SettingDifference } from "./report.ts";
 import { hideSecretsOf } from "./running-differences.ts";
 import { unwrapAnswer } from "../target/call.ts";
-import { callSandbox, sandboxTarget } from "../target/control.ts";
+import { callSandbox, requireSandboxTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { output } from "../output/output.ts";
 
@@ -60,7 +60,7 @@ function fileOption() {
     text: "configuration file",
     default: "checkout.config.json, here or in a parent folder",
   });
-  return toSetting("CHECKOUT_SANDBOX", option, "config");
+  return bindToVariable("CHECKOUT_SANDBOX", option, "config");
 }
 
 function pruneOption(effect: string) {
@@ -132,7 +132,7 @@ async function loadFile(
 async function applyFile(context: Context, options: PruneOptions, { dryRun }: { readonly dryRun: boolean }) {
   const file = await loadFile(context, options);
   const resolvedStores = unwrap(await file.stores());
-  const target = await sandboxTarget(context);
+  const target = await requireSandboxTarget(context);
   hideSecretsOf(resolvedStores, context.printer);
   const showCall = { name: "showConfig", body: undefined } as const;
   const config = unwrapAnswer(await callControl(context.world, target, showCall));

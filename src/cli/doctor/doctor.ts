@@ -1,7 +1,7 @@
 import { toIso } from "../../core/clock.ts";
 import { printable } from "../../core/text.ts";
 import { register, startCommand, type Context, type Group } from "../command.ts";
-import { hintAsTyped } from "../hints/again.ts";
+import { adaptHintToTypedLine } from "../hints/again.ts";
 import type { Style } from "../printer.ts";
 import { EXIT, Refused, START_SANDBOX } from "../problem.ts";
 import { checkNode, checkProxies, checkService, checkVariables } from "./environment.ts";
@@ -78,7 +78,7 @@ async function runDoctor(context: Context, listVariables: CheckSubjects["listVar
   for (const [check, run] of Object.entries(CHECKS)) {
     const [status, finding, next] = await runCheck(run, subjects);
     const nextCommand =
-      next === undefined ? null : hintAsTyped(next.replaceAll(START_SANDBOX, startHint), world);
+      next === undefined ? null : adaptHintToTypedLine(next.replaceAll(START_SANDBOX, startHint), world);
     checks.push({ check, status, found: clean(finding), next: nextCommand && clean(nextCommand) });
   }
   const ok = checks.every(({ status }) => status !== "problem");

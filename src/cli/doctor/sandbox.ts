@@ -7,7 +7,7 @@ import { excerpt, printable } from "../../core/text.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { findHiddenHolder } from "../../host/folder/hold.ts";
 import { isRunningOwner } from "../../host/folder/owner-file.ts";
-import { lastResult } from "../webhook/report.ts";
+import { lastAttemptText } from "../webhook/report.ts";
 import type { Context } from "../command.ts";
 import { CLOCK_TOLERANCE_MS, type CheckSubjects, type Finding } from "./subjects.ts";
 import { START_SANDBOX } from "../problem.ts";
@@ -136,7 +136,7 @@ function failureFinding(delivery: DeliveryEntry, label: string): Finding {
   const nextText = delivery.nextAt === null ? "given up" : `next attempt ${toIso(delivery.nextAt)}`;
   const text = attempt && receivedText(attempt.answer, attempt.facts?.message);
   const answerText = text === undefined ? "" : ` ${JSON.stringify(excerpt(text))}`;
-  const result = `${lastResult(delivery) ?? "none"}${answerText}`;
+  const result = `${lastAttemptText(delivery) ?? "none"}${answerText}`;
   const finding = `${label}: attempt ${delivery.tries} of ${delivery.type}: ${result}; ${nextText}`;
   const replayAdvice = `then: checkout events replay ${delivery.eventId}`;
   if (attempt?.error === "target_forbidden")

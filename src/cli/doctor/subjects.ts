@@ -10,7 +10,7 @@ import { catchRefusal } from "../problem.ts";
 import { fetchHealth } from "../sandbox/running.ts";
 import { unwrapAnswer } from "../target/call.ts";
 import type { KnownVariables } from "../variables.ts";
-import { findSandbox, sandboxOfFolder, resolveStore } from "../target/control.ts";
+import { findSandboxTarget, findFolderSandboxTarget, resolveStore } from "../target/control.ts";
 
 /** `warning`: works, but perhaps not as expected. `unknown`: could not be checked, for the reason in `found`. */
 export type Finding = readonly [
@@ -54,8 +54,8 @@ export type CheckSubjects = Readonly<ReturnType<typeof createCheckSubjects>>;
 
 export function sandboxCheck(check: (ask: CallOperation, context: Context) => Promise<Finding>): Check {
   const run = async ({ context, readHealth }: CheckSubjects): Promise<Finding> => {
-    const folderSandbox = catchRefusal(() => sandboxOfFolder(context)).value;
-    const sandbox = folderSandbox ?? catchRefusal(() => findSandbox(context)).value;
+    const folderSandbox = catchRefusal(() => findFolderSandboxTarget(context)).value;
+    const sandbox = folderSandbox ?? catchRefusal(() => findSandboxTarget(context)).value;
     if (sandbox === undefined || (await readHealth())?.answer.ok === false)
       return ["unknown", "no sandbox answers"];
     const quietSandbox = { ...sandbox, onOtherVersion: () => undefined, timeoutMs: REQUEST_TIMEOUT_MS };

@@ -24,9 +24,9 @@ import { prepareJunitFile } from "../output/junit.ts";
 import { abortOnStop } from "../stopping.ts";
 import { readStoreAccess, refuseWithoutKey } from "../store/access.ts";
 import { accessVariables } from "../store/variables.ts";
-import { isTyped } from "../option-rules.ts";
-import { callAt, operationsAt, underLease } from "../target/call.ts";
-import { controlTarget, findTarget } from "../target/control.ts";
+import { isOptionTyped } from "../option-rules.ts";
+import { callAt, createOperationCaller, runUnderLease } from "../target/call.ts";
+import { requireControlTarget, findControlTarget } from "../target/control.ts";
 import { resolvePath } from "../snapshot/place.ts";
 import { faultJson, rerunCommand, parseExploreSchedule } from "./faults.ts";
 import { COMMAND_TIMEOUT_MS, EXPLORE_RULES, exploreOptions, type ExploreCommandOptions } from "./options.ts";
@@ -109,7 +109,7 @@ async function describeExploredShop(
   const hasShop = (receiver ?? serve ?? section.serve) !== undefined;
   const hasView = (orderView ?? orderViewCommand) !== undefined;
   if (hasView && !hasShop) throw refuseUsage("a view of orders needs a shop", "add --serve or --receiver");
-  if (isTyped(context.world, "store") && receiver === undefined)
+  if (isOptionTyped(context.world, "store") && receiver === undefined)
     throw refuseUsage("--store works only with --receiver", "add --receiver, or leave --store out");
   const command = words.map((word) => quote(word)).join(" ");
   if (command !== "" && !hasShop) return { create: command };
@@ -163,7 +163,7 @@ async function exploreInRunningSandbox(
   receiver: string,
 ): Promise<ExplorationResult> {
   const { context, options, signal } = request;
-  const sandbox = await controlTarget(context);
+  const sandbox = await requireControlTarget(context);
   const access = await readStoreAccess(context, sandbox);
   if (access.apiKey === null)
     throw refuseWithoutKey(access, "use --serve instead, which creates its own stores");
@@ -185,7 +185,7 @@ async function exploreInRunningSandbox(
     signal,
     remedies: { state_conflict: "checkout sandbox clock real; checkout faults clear; then run it again" },
   } as const;
-  return underLease(context, target, lease, ({ id: leaseId }) => {
+  return runUnderLease(context, target, lease, ({ id: leaseId }) => {
     const shop = exploredShop(request, { ...target, leaseId }, baseUrl);
     return search(request, {
       openBench: runningShopOpener(shop, accessVariables(access), endpoint),
@@ -210,7 +210,7 @@ function exploredShop(
   return {
     world,
     target,
-    call: operationsAt(context, target),
+    call: createOperationCaller(context, target),
     baseUrl,
     description,
     commandTimeoutMs: options.commandTimeout ?? COMMAND_TIMEOUT_MS,
@@ -268,7 +268,7 @@ async function recordExploration(
   { schedules, broken, table: places }: ExplorationResult,
 ): Promise<void> {
   const record = async (): Promise<boolean> => {
-    const target = await findTarget(context);
+    const target = await findControlTarget(context);
     const body = { schedules, broken: broken.length, places };
     if (target !== undefined) await callAt(context, target, { name: "recordExploration", body });
     return target !== undefined;

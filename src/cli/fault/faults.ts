@@ -9,7 +9,7 @@ import { parseFaults } from "../../core/fault/request.ts";
 import { matchText, parameterText, parseProbabilityText } from "../../core/fault/text.ts";
 import { printableLiteral, shortId } from "../../core/text.ts";
 import { runnerFor, resolveMoment } from "../calling.ts";
-import { retypeLine } from "../hints/again.ts";
+import { replaceTypedOptions } from "../hints/again.ts";
 import { optionParser, register, valueOption, type Context, type Group } from "../command.ts";
 import {
   parseUuid,
@@ -200,7 +200,7 @@ async function requestOf(
     throw refuseUsage(
       `expected an action: ${FAULT_ACTIONS.join(", ")}; or --profile; got ${name === undefined ? "neither" : await unknownActionText(name)}`,
       name === undefined && status !== undefined
-        ? retypeLine(context.world, new Map(), "status")
+        ? replaceTypedOptions(context.world, new Map(), "status")
         : "checkout faults add --help lists the actions and their options",
     );
   const { method, path, endpoint: endpointId, orderId, nth, probability } = options;

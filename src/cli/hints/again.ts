@@ -9,7 +9,7 @@ type CommandWorld = Pick<World, "env"> & Partial<Pick<World, "argv">>;
 export const LOCATION_OPTIONS: ReadonlyMap<string, number> = new Map(
   Object.entries({ "--trust-folder": 1, "--dir": 2, "--store": 2 }),
 );
-export const SWITCHES: ReadonlySet<string> = new Set(["--json", "--no-color"]);
+export const OUTPUT_SWITCHES: ReadonlySet<string> = new Set(["--json", "--no-color"]);
 
 function programName({ env }: Pick<World, "env">): string {
   return env["npm_command"] === "exec" ? "npx checkout" : "checkout";
@@ -27,15 +27,15 @@ const STORELESS_PATTERN =
 const QUOTED_TEXT_PATTERN = /"(?:\\.|[^"\\])*"|(?<=^|[\s=(])'[^']*'/g;
 
 /** Replaces each quoted part with underscores of the same length, and cuts the text at an unclosed quotation mark. */
-export function maskQuoted(text: string): string {
+export function maskQuotedText(text: string): string {
   const maskedText = text.replace(QUOTED_TEXT_PATTERN, (quotedText) => "_".repeat(quotedText.length));
   return maskedText.split('"', 1)[0] ?? "";
 }
 
 /** Adds `npx` if the user typed it, and typed location options to the commands that accept them. Skips quoted text. */
-export function hintAsTyped(hint: string, world: CommandWorld): string {
+export function adaptHintToTypedLine(hint: string, world: CommandWorld): string {
   const locationOptions = typedLocationOptions(world);
-  const maskedHint = maskQuoted(hint);
+  const maskedHint = maskQuotedText(hint);
   let [typedText, start] = ["", 0];
   for (const { 0: programText, index } of maskedHint.matchAll(PROGRAM_PATTERN)) {
     const end = index + programText.length;
@@ -51,13 +51,15 @@ export function hintAsTyped(hint: string, world: CommandWorld): string {
   return typedText + hint.slice(start);
 }
 
-export function retypeLine(
+export function replaceTypedOptions(
   world: CommandWorld,
   options: ReadonlyMap<string, number>,
   addedText: string,
 ): string {
   const words = groupWords(wordsBeforeSeparator(world.argv ?? []), options);
-  const keptWords = words.filter(([word = ""]) => !options.has(optionName(word)) && !SWITCHES.has(word));
+  const keptWords = words.filter(
+    ([word = ""]) => !options.has(optionName(word)) && !OUTPUT_SWITCHES.has(word),
+  );
   const quotedWords = keptWords.flat().map((word) => quoteToCopy(word, shellOf(world.env)) ?? "<value>");
   return [programName(world), ...quotedWords, addedText].join(" ");
 }

@@ -12,13 +12,13 @@ export function correctedLine(words: readonly string[], value?: string): string 
   if (value !== undefined && line?.includes("<") === false) return undefined;
   if (value !== undefined && line?.includes("<port>") === true && !/^\d{2,5}$/.test(value)) return undefined;
   if (value !== undefined && line?.includes("<time>") === true && !/^\d{4}-/.test(value)) return undefined;
-  return line?.replace(/<\w+>/, (placeholder) => safeWord(placeholder, value));
+  return line?.replace(/<\w+>/, (placeholder) => safeWordOrPlaceholder(placeholder, value));
 }
 
 export function correctedExec(typedWords: readonly string[], isWholeLine: boolean): string | undefined {
   const [run, program = ""] = typedWords;
   if (run !== "run" || !(PROGRAMS.has(program) || program.includes("/"))) return undefined;
-  const command = isWholeLine ? typedWords.slice(1).map((word) => safeWord("", word)) : [""];
+  const command = isWholeLine ? typedWords.slice(1).map((word) => safeWordOrPlaceholder("", word)) : [""];
   return `checkout exec -- ${command.includes("") ? "<command>" : command.join(" ")}`;
 }
 
@@ -27,7 +27,7 @@ export function isDestructive(command: string): boolean {
   return DESTRUCTIVE_WORDS.has(command.split(" ").at(-1) ?? "");
 }
 
-export function safeWord(placeholder: string, value = ""): string {
+export function safeWordOrPlaceholder(placeholder: string, value = ""): string {
   const url = placeholder === "<url>" ? (completeAddress(value) ?? value) : value;
   const word = placeholder === "<time>" && /^\d{4}-\d\d-\d\d$/.test(url) ? `${url}T00:00:00Z` : url;
   return /^[\w.~:/][\w.~:/-]*$/.test(word) ? word : placeholder;

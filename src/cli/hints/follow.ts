@@ -7,11 +7,11 @@ const COMPLETE_COMMAND_PATTERN = /^(?:npx )?checkout ((?!(?:.* )?--(?:help)?(?: 
 
 type RefusedLine = { readonly error: CommanderError; readonly line: TypedLine };
 
-export async function refusalOf(suggestedLine: string, world: World): Promise<RefusedLine | undefined> {
+export async function refusalOfLine(suggestedLine: string, world: World): Promise<RefusedLine | undefined> {
   const [, commandText] = COMPLETE_COMMAND_PATTERN.exec(suggestedLine) ?? [];
   if (commandText === undefined) return undefined;
   const { CommanderError } = await import("commander");
-  const line = await lineOfWords(commandText.trim().split(/ +/), world);
+  const line = await readTypedWords(commandText.trim().split(/ +/), world);
   const { program, argv, words, command } = line;
   // A group without a command is valid, because it prints its help.
   if (argv.length === words.length && command.commands.length > 0) return undefined;
@@ -25,7 +25,7 @@ export async function refusalOf(suggestedLine: string, world: World): Promise<Re
   }
 }
 
-export async function lineOfWords(argv: readonly string[], world: World): Promise<TypedLine> {
+export async function readTypedWords(argv: readonly string[], world: World): Promise<TypedLine> {
   const { readTypedLine } = await import("../program.ts");
   return readTypedLine({ world: { ...world, argv }, version: VERSION, exit: () => undefined });
 }

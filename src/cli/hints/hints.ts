@@ -4,7 +4,7 @@ import type { RefusedDuration } from "../command.ts";
 import { wordsBeforeSeparator, settingVariable } from "../option-rules.ts";
 import { usageProblem, type Problem } from "../problem.ts";
 import type { TypedLine } from "../program.ts";
-import { groupWords, optionName, LOCATION_OPTIONS, SWITCHES, retypeLine } from "./again.ts";
+import { groupWords, optionName, LOCATION_OPTIONS, OUTPUT_SWITCHES, replaceTypedOptions } from "./again.ts";
 import { isAnyId } from "../parsers.ts";
 import {
   correctedLine,
@@ -15,11 +15,11 @@ import {
   isDestructive,
   normalizeWord,
   subcommandsFor,
-  safeWord,
+  safeWordOrPlaceholder,
   type Suggestion,
 } from "./equivalents.ts";
-import { lineOfWords, refusalOf } from "./follow.ts";
-import { isSame, similarCommands, similarOptions } from "./search.ts";
+import { readTypedWords, refusalOfLine } from "./follow.ts";
+import { isSameExceptPlural, similarCommands, similarOptions } from "./search.ts";
 
 type CommanderError = {
   readonly code: string;
@@ -42,7 +42,7 @@ export async function problemWithHint(error: CommanderError, line: TypedLine): P
   const problem = await problemWithAnyHint(error, line);
   let { next } = problem;
   for (let count = 0; count < MAX_REPLACEMENTS; count += 1) {
-    const refusedLine = await refusalOf(next, line.world);
+    const refusedLine = await refusalOfLine(next, line.world);
     if (refusedLine === undefined || isSentence(refusedLine.line, line.argv)) break;
     ({ next } = await problemWithAnyHint(refusedLine.error, refusedLine.line));
   }
@@ -104,16 +104,18 @@ function lineWithOption(option: string, message: string, { command, world }: Typ
   const retype = (length: number, addedText: string): string | undefined =>
     /secret|token|key|password|file/.test(typedFlag + addedText) || world.argv.includes("--")
       ? undefined
-      : retypeLine(world, new Map([[optionName(word), length]]), addedText);
+      : replaceTypedOptions(world, new Map([[optionName(word), length]]), addedText);
   const isKnown = (name: string): boolean =>
-    LOCATION_OPTIONS.has(name) || SWITCHES.has(name) || command.options.some(({ long }) => long === name);
+    LOCATION_OPTIONS.has(name) ||
+    OUTPUT_SWITCHES.has(name) ||
+    command.options.some(({ long }) => long === name);
   const typedOptions = world.argv.filter((text) => text.startsWith("--")).map(optionName);
   // Suggests nothing, because another unknown option would be refused next.
   if (typedOptions.some((name) => name !== optionName(word) && !isKnown(name))) return undefined;
   const takesValue = command.options.some(({ long, required }) => long === option && required);
   if (!takesValue)
     return retype(option === "--json" && `${joinedValue}${nextWord}` === "json" ? 2 : 1, option);
-  const value = safeWord("", joinedValue === "" ? nextWord : joinedValue);
+  const value = safeWordOrPlaceholder("", joinedValue === "" ? nextWord : joinedValue);
   if (NUMBER_OPTIONS.has(option) && !/^\d+$/.test(value)) return undefined;
   return value === "" ? undefined : retype(joinedValue === "" ? 2 : 1, `${option} ${value}`);
 }
@@ -124,11 +126,12 @@ async function lineFor(hint: string, message: string, { words, argv, world }: Ty
   const values = wordsWithoutCommonOptions(argv);
   for (const word of new Set([...words, ...path, unknownCommand])) {
     const at = values.findIndex(
-      (name) => isSame(name, word) || groupOfNoun(name) === word || subcommandsFor(name).includes(word),
+      (name) =>
+        isSameExceptPlural(name, word) || groupOfNoun(name) === word || subcommandsFor(name).includes(word),
     );
     if (at >= 0) values.splice(at, 1);
   }
-  const { command } = await lineOfWords(path, world);
+  const { command } = await readTypedWords(path, world);
   const isGroup = command.commands.length > 0 && hint !== "checklist";
   const isSafe = !isGroup && !isDestructive(hint) && values.every(isPlain);
   return ["checkout", hint, ...(isSafe ? values : ["--help"])].join(" ");
@@ -140,22 +143,22 @@ async function lineWithoutTypo(message: string, line: TypedLine): Promise<string
   const { default: leven } = await import("leven");
   if (guess === "" || line.words.length > 0 || leven(typedWord, guess) > guess.length / 3) return undefined;
   const restWords = wordsWithoutCommonOptions(line.argv).filter((word) => word !== typedWord);
-  const { words } = await lineOfWords([guess, ...restWords], line.world);
+  const { words } = await readTypedWords([guess, ...restWords], line.world);
   return lineFor(words.join(" "), message, line);
 }
 
 async function lineOutsideSandbox({ words, argv, world, program }: TypedLine): Promise<string | undefined> {
   const [noun = "", ...tail] = wordsWithoutCommonOptions(argv).slice(1);
-  const name = program.commands.find((command) => isSame(command.name(), noun))?.name();
+  const name = program.commands.find((command) => isSameExceptPlural(command.name(), noun))?.name();
   if (words.join(" ") !== "sandbox" || name === undefined || argv.includes("--") || !tail.every(isPlain))
     return undefined;
-  const { command } = await lineOfWords([name, ...tail], world);
+  const { command } = await readTypedWords([name, ...tail], world);
   return ["checkout", name, ...tail, ...(command.commands.length > 0 ? ["--help"] : [])].join(" ");
 }
 
 function wordsWithoutCommonOptions(argv: readonly string[]): string[] {
   return groupWords(wordsBeforeSeparator(argv), LOCATION_OPTIONS)
-    .filter(([word = ""]) => !SWITCHES.has(word) && !LOCATION_OPTIONS.has(optionName(word)))
+    .filter(([word = ""]) => !OUTPUT_SWITCHES.has(word) && !LOCATION_OPTIONS.has(optionName(word)))
     .flat();
 }
 
@@ -186,11 +189,11 @@ function correctedLineFor(
   const [, host, port] = /^(localhost|[\d.]+):(\d+)$/.exec(optionValue ?? "") ?? [];
   if (code === "checkout.refusedValue" && name === "--listen" && host !== undefined) {
     const listenText = host === "localhost" ? "" : `${name} ${host} `;
-    return retypeLine(world, new Map([[name, joinedValue ? 1 : 2]]), `${listenText}--port ${port}`);
+    return replaceTypedOptions(world, new Map([[name, joinedValue ? 1 : 2]]), `${listenText}--port ${port}`);
   }
   if (isExcess && /^trigger (order|checkout_session) [a-z]+$/.test([...words, ...restWords].join(" ")))
     return `checkout trigger ${restWords.join(".")}`;
-  const isSafe = restWords.every((word) => safeWord("", word) !== "");
+  const isSafe = restWords.every((word) => safeWordOrPlaceholder("", word) !== "");
   if (code === UNKNOWN_COMMAND && nextWord === "checkout" && isSafe)
     if (program.commands.some((command) => command.name() === value)) return restWords.join(" ");
   if (code === UNKNOWN_COMMAND && restWords.length === 3 && restWords[2] === name)
@@ -230,14 +233,15 @@ function correctedLineFor(
 }
 
 function isPlain(word: string): boolean {
-  return safeWord("", word.replace(/^--?(?=\w)/, "").replace("=", "")) !== "";
+  return safeWordOrPlaceholder("", word.replace(/^--?(?=\w)/, "").replace("=", "")) !== "";
 }
 
 function lineWithoutFormat(message: string, { world }: TypedLine): string | undefined {
   const [, name = ""] = /unknown option '(-o|--output|--format)'/.exec(message) ?? [];
   const format = name === "" ? undefined : world.argv[world.argv.indexOf(name) + 1];
   if (world.argv.includes("--") || !/^(ya?ml|table|text)$/.test(format ?? "")) return undefined;
-  const retype = (addedText: string): string => retypeLine(world, new Map([[name, 2]]), addedText).trimEnd();
+  const retype = (addedText: string): string =>
+    replaceTypedOptions(world, new Map([[name, 2]]), addedText).trimEnd();
   return format === "table" || format === "text"
     ? `the text is the default: ${retype("")}`
     : `there is no YAML; this prints JSON: ${retype("--json")}`;
@@ -250,7 +254,7 @@ function lineWithUnit({ duration: refused }: CommanderError, { world }: TypedLin
   const { option, text: number, unit = Number(number) < MIN_MS ? "s" : "ms" } = refused;
   const isJoined = world.argv.includes(`${option}=${number}`);
   const duration = `${number}${unit}`;
-  return retypeLine(world, new Map([[option, isJoined ? 1 : 2]]), `${option} ${duration}`);
+  return replaceTypedOptions(world, new Map([[option, isJoined ? 1 : 2]]), `${option} ${duration}`);
 }
 
 async function lineWithNounFirst({ code }: CommanderError, line: TypedLine): Promise<string | undefined> {
@@ -258,7 +262,7 @@ async function lineWithNounFirst({ code }: CommanderError, line: TypedLine): Pro
   if (code !== UNKNOWN_COMMAND || line.words.length > 0 || line.world.argv.includes("--")) return undefined;
   const group = groupFor(line, noun) ?? line.program.commands.find((child) => child.name() === noun)?.name();
   if (group === undefined || tail[0]?.startsWith("-") !== false) return undefined;
-  const { command } = await lineOfWords([group], line.world);
+  const { command } = await readTypedWords([group], line.world);
   const names = [verb, ...subcommandsFor(verb)];
   const name = names.find((candidate) => command.commands.some((child) => child.name() === candidate));
   return name === undefined || !tail.every(isPlain)

@@ -28,12 +28,12 @@ export function similarCommands(
       commandsWithWords(paths, words.with(groupLength, name)),
     ),
     pathsAt(1, Object.is).filter(isWhole),
-    pathsAt(1, isSame).filter(isWhole),
-    pathsAt(2, isSame),
+    pathsAt(1, isSameExceptPlural).filter(isWhole),
+    pathsAt(2, isSameExceptPlural),
     groupLength === 0
       ? pathsAt(1, isNear).filter((path) => isWhole(path) && !isDestructive(path.join(" ")))
       : [],
-    pathsAt(1, isSame),
+    pathsAt(1, isSameExceptPlural),
   ];
   const matchingPaths = candidateLists.find((candidates) => candidates.length > 0) ?? [];
   const maxPathLength = Math.max(...matchingPaths.map((path) => path.length));
@@ -72,7 +72,10 @@ export function similarOptions(
 function commandsWithWords(paths: CommandPaths, words: readonly string[]): CommandPaths {
   return paths.filter((path) => {
     const typedWords = words.slice(0, path.length);
-    return path.length > 1 && path.every((word) => typedWords.some((typedWord) => isSame(word, typedWord)));
+    return (
+      path.length > 1 &&
+      path.every((word) => typedWords.some((typedWord) => isSameExceptPlural(word, typedWord)))
+    );
   });
 }
 
@@ -84,6 +87,6 @@ function startsWithWords(
   return startWords.every((word, at) => match(word, words[at] ?? ""));
 }
 
-export function isSame(left: string, right: string): boolean {
+export function isSameExceptPlural(left: string, right: string): boolean {
   return left === right || left === `${right}s` || `${left}s` === right;
 }

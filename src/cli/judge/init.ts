@@ -12,7 +12,7 @@ import { loadConfig } from "../../host/config/load.ts";
 import type { Context } from "../command.ts";
 import { catchRefusal, EXIT, refuseUsage, unwrap } from "../problem.ts";
 import { runUnlessInterrupted, type Questions } from "../prompts.ts";
-import { controlTarget } from "../target/control.ts";
+import { requireControlTarget } from "../target/control.ts";
 import { describeSection, trustWrittenSection } from "./section.ts";
 import { trialLine, tryShop, type Trial } from "./trials.ts";
 import { output } from "../output/output.ts";
@@ -121,7 +121,7 @@ export async function runInit(context: Context): Promise<number> {
       "write the shop section by hand: docs/launch.md",
     );
   unwrap(await loadConfig(world, {}));
-  const control = await controlTarget(context);
+  const control = await requireControlTarget(context);
   const answers = await runUnlessInterrupted(
     world,
     (questions) => askAnswers(context, questions, control),

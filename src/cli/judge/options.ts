@@ -14,7 +14,7 @@ import {
   type CommandSpec,
   type Context,
 } from "../command.ts";
-import { retypeLine } from "../hints/again.ts";
+import { replaceTypedOptions } from "../hints/again.ts";
 import { parseDuration } from "../parsers.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 
@@ -188,5 +188,5 @@ const SELECTING_OPTIONS: ReadonlyMap<string, number> = new Map([
 ]);
 
 export function rerunLine(world: Context["world"], addedOptions: string): string {
-  return retypeLine(world, SELECTING_OPTIONS, addedOptions);
+  return replaceTypedOptions(world, SELECTING_OPTIONS, addedOptions);
 }

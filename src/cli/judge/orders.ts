@@ -13,7 +13,7 @@ import type { Context } from "../command.ts";
 import { ORDER_LABELS, SESSION_LABELS } from "../order/checkout-kinds.ts";
 import { createInSandbox, newPurchaseRequest } from "../order/sandbox-create.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
-import { operationsAt } from "../target/call.ts";
+import { createOperationCaller } from "../target/call.ts";
 import { findId } from "../target/ids.ts";
 import { MAX_CHECKOUTS, type RunOptions } from "./options.ts";
 
@@ -44,7 +44,7 @@ export async function createOrderSource(
     }
     return { takeOrder: () => Promise.resolve(orders.shift()) };
   }
-  const call = operationsAt(context, control);
+  const call = createOperationCaller(context, control);
   const terms = await activeTerms(context, call);
   const takeOrder = async (orderId: string, kind: CheckoutObject) => {
     const { response } = await createInSandbox(context, options, {
@@ -116,7 +116,7 @@ async function findNamedOrder(
   control: ControlTarget,
 ): Promise<ViewedCheckout> {
   const id = await findId(context, "checkout", text, control);
-  const call = operationsAt(context, control);
+  const call = createOperationCaller(context, control);
   const { orderId, status } = await call({ name: "inspectCheckout", id, body: undefined });
   if (!isFinal(status)) return { id, orderId };
   const message = `${id} is ${status}: the drill needs an unpaid order or session`;

@@ -22,8 +22,8 @@ import { register, registerAction, type Context, type Group } from "../command.t
 import { DRILL_NAMES } from "../../core/readiness/names.ts";
 import { EXIT, Refused, refuseUsage, START_SANDBOX } from "../problem.ts";
 import { poll } from "../../client/poll.ts";
-import { operationsAt, underLease } from "../target/call.ts";
-import { controlTarget, withStoreKey } from "../target/control.ts";
+import { createOperationCaller, runUnderLease } from "../target/call.ts";
+import { requireControlTarget, withStoreKey } from "../target/control.ts";
 import { runWithSpinner } from "../request/exchange.ts";
 import { rerunLine, runOptions, SHOP_RULES, type RunOptions } from "./options.ts";
 import { createOrderIdGenerator, createOrderSource } from "./orders.ts";
@@ -41,7 +41,7 @@ import { describeShop } from "./section.ts";
 import { bindShop, type BoundShop } from "./shop.ts";
 import { findEndpointId, judgeReceivers } from "./webhooks.ts";
 import { output } from "../output/output.ts";
-import { isSame } from "../hints/search.ts";
+import { isSameExceptPlural } from "../hints/search.ts";
 
 const BUDGET_MS = 900_000;
 const BUDGET_TEXT = durationText(BUDGET_MS);
@@ -137,7 +137,7 @@ async function refuseHeldEndpoint(call: CallOperation): Promise<void> {
 }
 
 async function refuseUnknownHistory(text: string): Promise<Refused> {
-  const part = Object.values(DRILL_NAMES).find((name) => isSame(name, text.replaceAll("_", "-")));
+  const part = Object.values(DRILL_NAMES).find((name) => isSameExceptPlural(name, text.replaceAll("_", "-")));
   if (part !== undefined)
     return refuseUsage(`--only: ${text} is a part, not a history`, `checkout checklist run ${part}`);
   const { default: leven } = await import("leven");
@@ -154,7 +154,7 @@ async function refuseUnknownHistory(text: string): Promise<Refused> {
 async function runParts(context: Context, options: RunOptions, parts: ReadonlySet<Part>): Promise<number> {
   const unknownName = options.only?.find((name) => findHistory(name) === undefined);
   if (unknownName !== undefined) throw await refuseUnknownHistory(unknownName);
-  const control = await controlTarget(context);
+  const control = await requireControlTarget(context);
   const description = await describeShop(context, options);
   const readsOrders = parts.size > 1 || !parts.has("idempotency");
   if (!readsOrders && description.create === undefined)
@@ -168,7 +168,7 @@ async function runParts(context: Context, options: RunOptions, parts: ReadonlySe
       const timeoutMs = (options.budget ?? BUDGET_MS) + KEY_MARGIN_MS;
       const act = async (keyedContext: Context): Promise<RunReport> => {
         await using shop = await bindShop(keyedContext, { control, description, readsOrders, signal });
-        const call = operationsAt(keyedContext, control);
+        const call = createOperationCaller(keyedContext, control);
         const run = { context: keyedContext, options, control, call, description, shop, parts, signal };
         const runReport = await runAll(run);
         if (shop.server !== undefined) await awaitHeldEvents(run);
@@ -256,8 +256,8 @@ async function runAll(run: Run): Promise<RunReport> {
     return { ...baseReport, histories: [firstHistory], records };
   }
   const lease = { drill: "duplicates", timeoutMs: baseReport.budgetMs + LEASE_MARGIN_MS, signal } as const;
-  return underLease(context, control, lease, ({ id: leaseId, storeId }) => {
-    const leaseCall = operationsAt(context, { ...control, leaseId });
+  return runUnderLease(context, control, lease, ({ id: leaseId, storeId }) => {
+    const leaseCall = createOperationCaller(context, { ...control, leaseId });
     const bench = { ...plainBench, call: leaseCall, recording: plainPurchase.recording, leaseId };
     const deadline = startedAt + baseReport.budgetMs;
     return judgeUnderLease({

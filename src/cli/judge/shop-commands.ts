@@ -1,7 +1,7 @@
 import { snakeCase } from "../../core/text.ts";
 import { register, type Group } from "../command.ts";
 import { EXIT } from "../problem.ts";
-import { controlTarget } from "../target/control.ts";
+import { requireControlTarget } from "../target/control.ts";
 import { runInit } from "./init.ts";
 import { shopOptions, type ShopOptions } from "./options.ts";
 import { describeShop } from "./section.ts";
@@ -26,7 +26,10 @@ export function registerShop(group: Group): void {
     options: shopOptions(),
     run: async (context, options) => {
       const description = await describeShop(context, options);
-      const trials = await tryShop(context, await controlTarget(context), { description, readsOrders: true });
+      const trials = await tryShop(context, await requireControlTarget(context), {
+        description,
+        readsOrders: true,
+      });
       const isOk = trials.every(({ ok }) => ok);
       const rows = trials.map(({ field, ok, text }) => ({ field: snakeCase(field), ok, text }));
       await context.printer.result(output("shop_trials", { ok: isOk, trials: rows }), () =>

@@ -17,7 +17,7 @@ import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import type { Style } from "../printer.ts";
 import { catchRefusal } from "../problem.ts";
-import { operationsAt } from "../target/call.ts";
+import { createOperationCaller } from "../target/call.ts";
 import { runWithSpinner } from "../request/exchange.ts";
 import { createOrderIdGenerator } from "./orders.ts";
 import type { ShopDescription } from "../../client/judge/shop/description.ts";
@@ -46,7 +46,7 @@ export function tryShop(
   const { world } = context;
   return runWithSpinner(context, async ({ signal }) => {
     await using shop = await bindShop(context, { control, description, readsOrders, isTrial: true, signal });
-    const call = operationsAt(context, control);
+    const call = createOperationCaller(context, control);
     const orderIds = await createOrderIdGenerator(call, world.freshId());
     const bench = createBench({ world, target: control, call, shop, ...orderIds, signal });
     const startedAt = world.now();

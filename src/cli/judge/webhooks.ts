@@ -18,8 +18,8 @@ import { register, switchOption, valueOption, type Context, type Group } from ".
 import { parseId } from "../parsers.ts";
 import { EXIT, interruptedProblem, Refused, refuseUsage, unwrap } from "../problem.ts";
 import { drillLines, verdictMark, type DrillLayout } from "../readiness/drill.ts";
-import { callAt, operationsAt, underLease } from "../target/call.ts";
-import { controlTarget } from "../target/control.ts";
+import { callAt, createOperationCaller, runUnderLease } from "../target/call.ts";
+import { requireControlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { runWithSpinner } from "../request/exchange.ts";
 import { EXIT_OF_VERDICT, worstVerdict } from "./report.ts";
@@ -82,13 +82,14 @@ export function registerChecklistWebhooks(group: Group): void {
 }
 
 async function runWebhooks(context: Context, options: WebhookOptions): Promise<number> {
-  const control = await controlTarget(context);
+  const control = await requireControlTarget(context);
   const shop = unwrap(await loadConfig(context.world, {}))?.config.shop ?? {};
   const { orderView = shop.orderView ?? shop.orderViewCommand } = options;
-  const endpointId = options.endpoint ?? (await findEndpointId(operationsAt(context, control), shop));
+  const endpointId =
+    options.endpoint ?? (await findEndpointId(createOperationCaller(context, control), shop));
   const results = await runWithSpinner(context, ({ signal }) => {
     const lease = { drill: "duplicates", timeoutMs: TIMEOUT_MS, signal } as const;
-    return underLease(context, control, lease, async ({ id: leaseId, storeId }) => {
+    return runUnderLease(context, control, lease, async ({ id: leaseId, storeId }) => {
       const mayRun = (): boolean => !signal.aborted;
       const hasOrder = orderView !== undefined;
       const request = { leaseId, storeId, endpointId, hasOrder, mayRun };
@@ -134,7 +135,7 @@ export async function judgeReceivers(
   control: ControlTarget,
   request: FormsRequest,
 ): Promise<readonly JudgedReceiver[]> {
-  const call = operationsAt(context, control, { not_found: SHOW_ENDPOINTS_HINT });
+  const call = createOperationCaller(context, control, { not_found: SHOW_ENDPOINTS_HINT });
   const receivers = await findReceivers(call, request, context.world);
   if (receivers.length === 0) throw refuseWithoutReceiver(request.endpointId);
   return Promise.all(receivers.map((receiver) => judgeReceiver(context, control, { ...request, receiver })));

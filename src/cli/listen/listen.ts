@@ -11,13 +11,18 @@ import { listenOptions, createListenPlan, type ListenCommandOptions } from "./op
 import { runSession, type Sender } from "./session.ts";
 import { unwrap, problemOf, Refused, refuseUsage, catchRefusal } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
-import { requireSigningSecrets, SECRET_VARIABLE } from "../webhook/signing-secrets.ts";
+import { requireSigningSecrets, SIGNING_SECRET_VARIABLE } from "../webhook/signing-secrets.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../target/notes.ts";
 import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import { EVENT_REMEDIES } from "../webhook/wait.ts";
 import { callAt } from "../target/call.ts";
-import { callSandbox, controlTarget, findSandbox, findTarget } from "../target/control.ts";
+import {
+  callSandbox,
+  requireControlTarget,
+  findSandboxTarget,
+  findControlTarget,
+} from "../target/control.ts";
 import { resolveMoment } from "../calling.ts";
 import { fileFailure, movedLogWarning } from "../../host/failure.ts";
 import { output } from "../output/output.ts";
@@ -64,9 +69,9 @@ async function runListen(context: Context, options: ListenCommandOptions): Promi
 /** The sender is a service with `--secret-file`, or if a secret is in the environment and no sandbox is found. */
 async function resolveSender(context: Context, options: ListenCommandOptions): Promise<Sender> {
   if (options.secretFile !== undefined) return resolveService(context, options);
-  const isSecretSet = (context.world.env[SECRET_VARIABLE] ?? "") !== "";
+  const isSecretSet = (context.world.env[SIGNING_SECRET_VARIABLE] ?? "") !== "";
   // With a secret in the environment, the user may mean a service, so a missing sandbox is not refused.
-  const target = isSecretSet ? await findTarget(context) : await controlTarget(context);
+  const target = isSecretSet ? await findControlTarget(context) : await requireControlTarget(context);
   if (target === undefined) return resolveService(context, options);
   const fetchesDeliveries = isStoreToken(target.token);
   if (fetchesDeliveries && options.port !== undefined)
@@ -84,7 +89,7 @@ async function resolveSender(context: Context, options: ListenCommandOptions): P
   const store = storeId === undefined ? {} : { storeId };
   const locate = (): ControlTarget | undefined => {
     context.around.reload();
-    const sandbox = catchRefusal(() => findSandbox(context)).value;
+    const sandbox = catchRefusal(() => findSandboxTarget(context)).value;
     return sandbox && { ...sandbox, ...store };
   };
   const since = await resolveSince(context, options, target);

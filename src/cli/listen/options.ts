@@ -14,7 +14,7 @@ import { completeAddress } from "../../core/network/spelled-address.ts";
 import { parseTarget, parseTargetHost, type TargetPolicy } from "../../core/webhook/target.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { TlsTrust, World } from "../../world.ts";
-import { retypeLine } from "../hints/again.ts";
+import { replaceTypedOptions } from "../hints/again.ts";
 import {
   listOption,
   optionParser,
@@ -24,7 +24,7 @@ import {
   valueOption,
   type Context,
 } from "../command.ts";
-import { toSetting } from "../option-rules.ts";
+import { bindToVariable } from "../option-rules.ts";
 import { parseDuration, parseEventStart, parseHost, wholeNumberParser, type EventStart } from "../parsers.ts";
 import { refuseUsage } from "../problem.ts";
 import { headerNamesOption, secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
@@ -118,7 +118,7 @@ export function listenOptions(): Option[] {
     headerNamesOption(),
   ];
   return [
-    ...settings.map((option) => toSetting("CHECKOUT_LISTEN", option)),
+    ...settings.map((option) => bindToVariable("CHECKOUT_LISTEN", option)),
     valueOption(
       "--since <start>",
       {
@@ -171,7 +171,7 @@ function checkTarget(url: string, policy: TargetPolicy, world: World): void {
     const addedOption = `--allow-target ${quote(host)}`;
     // A typed command with a header is not repeated, because the header may contain a secret.
     const hasHeader = world.argv.some((word) => /^(-H|--header)/.test(word));
-    const next = `allow that host as well: ${hasHeader ? `add ${addedOption}` : retypeLine(world, new Map(), addedOption)}`;
+    const next = `allow that host as well: ${hasHeader ? `add ${addedOption}` : replaceTypedOptions(world, new Map(), addedOption)}`;
     throw refuseUsage(`${message}; got ${printableLiteral(host)}`, next);
   }
   if (parseTarget(url, policy).ok) return;

@@ -14,9 +14,9 @@ import { nextPageText } from "../printer.ts";
 import { ORDER_LABELS, SESSION_LABELS, type CheckoutKind } from "./checkout-kinds.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import { callAt } from "../target/call.ts";
-import { controlTarget } from "../target/control.ts";
+import { requireControlTarget } from "../target/control.ts";
 import { findId } from "../target/ids.ts";
-import { surroundingsAt, type ServiceOptions } from "../target/surroundings.ts";
+import { surroundingsForOrigin, type ServiceOptions } from "../target/surroundings.ts";
 import { table, type TableStyle } from "../table.ts";
 import { serviceOptions } from "../target/options.ts";
 
@@ -116,14 +116,14 @@ export async function findListingSandbox(context: Context, noun: string): Promis
   // Shows only the host, because the address may contain a password. An invalid address is refused later.
   const host = url === undefined || isLoopback(url.hostname) ? "" : url.host;
   const service = name === undefined ? host : printableLiteral(name);
-  if (service === "") return selectStoreOfKey(context, await controlTarget(context));
+  if (service === "") return selectStoreOfKey(context, await requireControlTarget(context));
   const message = `only a sandbox lists ${noun}; the interface of ${service} has no list`;
   throw refuseUsage(message, "to retrieve a single one from a service: checkout sessions get <id>");
 }
 
 /** Without a named store, finds the key's store by the last four characters, because no list shows whole keys. */
 export async function selectStoreOfKey(context: Context, target: ControlTarget): Promise<ControlTarget> {
-  const { apiKey } = surroundingsAt(context.around, target.origin);
+  const { apiKey } = surroundingsForOrigin(context.around, target.origin);
   if (apiKey === undefined || target.storeId !== undefined) return target;
   const { stores } = await callAt(context, target, { name: "listStores", body: undefined });
   const keyLastFour = apiKey.value.slice(-4);

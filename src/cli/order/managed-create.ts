@@ -6,7 +6,7 @@ import type { Context } from "../command.ts";
 import { catchRefusal, unwrap } from "../problem.ts";
 import { runWithSpinner } from "../request/exchange.ts";
 import { callAt } from "../target/call.ts";
-import { findTarget } from "../target/control.ts";
+import { findControlTarget } from "../target/control.ts";
 import type { ResolvedTarget, ServiceConnection } from "../target/resolve.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { unwrapCreate, type CreatedCheckout } from "./create-report.ts";
@@ -59,7 +59,7 @@ async function findMissingCapability(
 }
 
 async function explain(context: Context, id: string, storeId: string | null) {
-  const sandbox = await findTarget(context);
+  const sandbox = await findControlTarget(context);
   if (sandbox === undefined) return undefined;
   const target = storeId === null ? sandbox : { ...sandbox, storeId };
   return callAt(context, target, { name: "explain", body: { id, as: "request" } });

@@ -5,7 +5,7 @@ import { checkoutFields, checkoutOutput, refuseRetrieve } from "./exchange-repor
 import { isLoopback } from "../../core/loopback.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { parseUuid } from "../parsers.ts";
-import { controlTarget } from "../target/control.ts";
+import { requireControlTarget } from "../target/control.ts";
 import { findId } from "../target/ids.ts";
 import { selectStoreOfKey } from "./list.ts";
 import { refuseUsage } from "../problem.ts";
@@ -65,7 +65,7 @@ async function resolveId(
   const id = parseUuid(text);
   if (id !== undefined) return id;
   if (settings.isExplained) {
-    const sandbox = await selectStoreOfKey(context, await controlTarget(context));
+    const sandbox = await selectStoreOfKey(context, await requireControlTarget(context));
     return findId(context, "checkout", text, sandbox);
   }
   const { host, hostname } = new URL(target.baseUrl);

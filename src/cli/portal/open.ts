@@ -7,7 +7,7 @@ import { register, switchOption, type Context, type Group } from "../command.ts"
 import { stateFile } from "../../host/folder/files.ts";
 import { refuseUsage, storageProblem, catchRefusal, type Problem } from "../problem.ts";
 import { callAt } from "../target/call.ts";
-import { controlTarget } from "../target/control.ts";
+import { requireControlTarget } from "../target/control.ts";
 import { findByOrderId, noOrderText } from "../target/ids.ts";
 import { rightsOptions, type RightsOptions } from "../store/tokens.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
@@ -65,7 +65,7 @@ async function runOpen(context: Context, options: OpenOptions, id?: string): Pro
 
 async function createSignIn(context: Context, options: OpenOptions, id?: string) {
   const isStoreLink = isForStore(context, options);
-  const target = await controlTarget(context);
+  const target = await requireControlTarget(context);
   const { storeId } = target;
   const home = storeId === undefined ? "/portal" : `/portal/${storeId}`;
   const page = storeId === undefined ? home : `${home}/start`;

@@ -7,7 +7,7 @@ import { readProjectCalibration } from "../calibration/record.ts";
 import { CHECKLIST_ITEMS, ITEM_COUNT_WORD, type ItemName } from "../../core/readiness/names.ts";
 import { prepareJunitFile } from "../output/junit.ts";
 import { callAt } from "../target/call.ts";
-import { controlTarget, findSandbox } from "../target/control.ts";
+import { requireControlTarget, findSandboxTarget } from "../target/control.ts";
 import { noteTarget } from "../target/notes.ts";
 import { resolveTarget } from "../target/resolve.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
@@ -21,7 +21,7 @@ import {
   type Group,
 } from "../command.ts";
 import { choiceParser } from "../parsers.ts";
-import { isTyped, toSetting } from "../option-rules.ts";
+import { isOptionTyped, bindToVariable } from "../option-rules.ts";
 import { catchRefusal, EXIT, refuseUsage } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 import { output } from "../output/output.ts";
@@ -67,7 +67,7 @@ export function registerChecklist(group: Group): void {
         text: "exit 0 if ready with risks, which the report names; to remove a risk, pass the skipped drill, run the webhooks drill with --order-view, or add the real return origin",
         default: "exit 3",
       }),
-      toSetting(
+      bindToVariable(
         "CHECKOUT",
         valueOption(
           "--base-url <url>",
@@ -104,11 +104,11 @@ async function judgeReadiness(
 ): Promise<ChecklistReport> {
   const { value: service } = resolveTarget(context).baseUrl;
   if (options.baseUrl !== undefined && service !== null) {
-    const ownSandbox = catchRefusal(() => findSandbox(context)).value;
+    const ownSandbox = catchRefusal(() => findSandboxTarget(context)).value;
     const isOwn = ownSandbox !== undefined && isSameServer(ownSandbox.origin, service);
     if (!isOwn) return judgeOtherService(context, service);
   }
-  const control = await controlTarget(context);
+  const control = await requireControlTarget(context);
   const answer = await callAt(context, control, { name: "checklist", body: undefined, signal });
   const calibration = readCalibration(context);
   return { ...answer, source: "sandbox", service: `${control.origin}/v1`, calibration };
@@ -122,7 +122,7 @@ function readCalibration(context: Context): ChecklistReport["calibration"] {
 function judgeOtherService(context: Context, service: string): ChecklistReport {
   const { world } = context;
   noteTarget(context, service);
-  if (isTyped(world, "store")) {
+  if (isOptionTyped(world, "store")) {
     const message =
       "--store names a store of a sandbox; at another service, the API key determines the store";
     throw refuseUsage(message, "leave it out, or leave out --base-url");

@@ -5,7 +5,7 @@ import { entryLine, timedLine } from "../../core/explain/span.ts";
 import { english, LANGUAGES, type Language } from "../../core/language.ts";
 import { printable } from "../../core/text.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
-import { findByEnding, findId, noMatchText } from "../target/ids.ts";
+import { findIdByEnding, findId, noMatchText } from "../target/ids.ts";
 import { isShortId, choiceParser } from "../parsers.ts";
 import { fieldLines, type Field, type Printer } from "../printer.ts";
 import { catchRefusal, Refused, refuseUsage } from "../problem.ts";
@@ -96,7 +96,7 @@ async function askSandbox<Answer>(
 
 async function findAnyByEnding(context: Context, text: string): Promise<string> {
   for (const kind of ["request", "checkout", "event", "delivery"] as const) {
-    const foundId = await findByEnding(context, kind, text);
+    const foundId = await findIdByEnding(context, kind, text);
     if (foundId !== undefined) return foundId;
   }
   const message = `no request, order, session, event or delivery ${noMatchText(text)}`;

@@ -14,7 +14,7 @@ import { EXIT, catchRefusal } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 import { tableOf, type Column, type TableStyle } from "../table.ts";
 import { unwrapAnswer } from "../target/call.ts";
-import { callSandbox, controlTarget, findSandbox } from "../target/control.ts";
+import { callSandbox, requireControlTarget, findSandboxTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { RequestEntry } from "../../core/request/shapes.ts";
 import type { SpanOrMoment } from "../../core/duration.ts";
@@ -79,7 +79,7 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
 /** Runs until Ctrl-C. Continues after a restart of the sandbox, which may have another port and token. */
 async function followRequests(context: Context, query: RequestOf<"listRequests">): Promise<number> {
   const { world, printer } = context;
-  let target = await controlTarget(context);
+  let target = await requireControlTarget(context);
   using stop = abortOnStop(world);
   const { signal } = stop;
   const storeScope = target.storeId === undefined ? {} : { storeId: target.storeId };
@@ -94,7 +94,7 @@ async function followRequests(context: Context, query: RequestOf<"listRequests">
       isLost = true;
       await world.sleep(RECONNECT_PAUSE_MS, signal);
       context.around.reload();
-      const sandbox = catchRefusal(() => findSandbox(context)).value;
+      const sandbox = catchRefusal(() => findSandboxTarget(context)).value;
       if (sandbox !== undefined) target = { ...sandbox, ...storeScope };
       continue;
     }

@@ -49,5 +49,5 @@ export function watchRequests(world: World) {
   return { world: { ...world, listen }, forget, wasReached: () => wasReached };
 }
 
-export const UNUSED_NOTE =
+export const NO_REQUEST_NOTE =
   "checkout exec: note: no request reached its sandbox: the command may not read CHECKOUT_BASE_URL, or a tool in between drops CHECKOUT_* (turbo: list them in passThroughEnv)";

@@ -1,9 +1,9 @@
 import type { ProgramResult, StopSignal, World } from "../../world.ts";
 import { register, repeatedOption, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { settingsWithConfig } from "../../host/config/start-settings.ts";
-import { createKeptLog, watchRequests, printLogEnd, UNUSED_NOTE } from "./exec-log.ts";
+import { createKeptLog, watchRequests, printLogEnd, NO_REQUEST_NOTE } from "./exec-log.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
-import { isTyped, toSetting } from "../option-rules.ts";
+import { isOptionTyped, bindToVariable } from "../option-rules.ts";
 import { createScopedFaults } from "../fault/scoped-faults.ts";
 import type { RequestedFaults } from "../fault/requested-faults.ts";
 import { readStoreAccess, refuseWithoutKey } from "../store/access.ts";
@@ -14,9 +14,9 @@ import { accept } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { catchRefusal, EXIT, unwrap, Refused, refuseUsage } from "../problem.ts";
 import { serveSandbox } from "../../host/serve.ts";
-import { configOption, servingSettings } from "./serving-options.ts";
+import { configOption, servingOptions } from "./serving-options.ts";
 import { callAt } from "../target/call.ts";
-import { sandboxTarget } from "../target/control.ts";
+import { requireSandboxTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { ServeOptions } from "../../host/options.ts";
 
@@ -77,7 +77,7 @@ export function registerExec(group: Group): void {
         "--keep",
         "keep the store of --store new after the command; without --store, keep the sandbox running until Ctrl-C",
       ),
-      ...[configOption(), ...servingSettings()].map((option) => toSetting("CHECKOUT_SANDBOX", option)),
+      ...[configOption(), ...servingOptions()].map((option) => bindToVariable("CHECKOUT_SANDBOX", option)),
     ],
     requires: [["seed", "fault"]],
     passesThrough: true,
@@ -131,7 +131,7 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
   );
   if (options.quiet !== true) {
     if (exitCode !== EXIT.done) printLogEnd(context, log);
-    else if (!requestWatch.wasReached()) printer.trace(UNUSED_NOTE);
+    else if (!requestWatch.wasReached()) printer.trace(NO_REQUEST_NOTE);
   }
   noteSeed(context, exitCode, requestedFaults);
   return exitCode;
@@ -143,8 +143,8 @@ async function runInStore(
   { program, args }: Program,
 ): Promise<number> {
   const { world } = context;
-  const settingNames = ["port", configOption().name(), ...servingSettings().map((option) => option.name())];
-  const givenSetting = settingNames.find((name) => isTyped(world, name));
+  const settingNames = ["port", configOption().name(), ...servingOptions().map((option) => option.name())];
+  const givenSetting = settingNames.find((name) => isOptionTyped(world, name));
   if (givenSetting !== undefined) {
     const message = `--store uses the running sandbox, which --${givenSetting} cannot change`;
     throw refuseUsage(message, "leave one of them out");
@@ -157,8 +157,9 @@ async function runInStore(
     );
   const stop = recordStopSignal(world);
   const requestedFaults = await readExecFaults(context, options);
-  const target = await sandboxTarget(context);
-  const adminTarget = options.admin === true ? await sandboxTarget(context, "administrator") : undefined;
+  const target = await requireSandboxTarget(context);
+  const adminTarget =
+    options.admin === true ? await requireSandboxTarget(context, "administrator") : undefined;
   await using store = isFresh ? await createFreshStore(context, target, options.keep === true) : undefined;
   const access = store ?? (await readStoreAccess(context, target));
   if (access.apiKey === null)

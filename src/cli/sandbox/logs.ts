@@ -5,7 +5,7 @@ import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../target/notes.ts";
 import { catchRefusal, EXIT, noSandboxProblem, Refused } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
-import { describeRun } from "./running.ts";
+import { fetchRunningSandbox } from "./running.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { output } from "../output/output.ts";
 
@@ -47,7 +47,7 @@ async function checkLog(context: Context, folder: string): Promise<void> {
   const { world, around } = context;
   const run = around.run();
   if (run !== undefined && run.port !== null) {
-    const outcome = await catchRefusal(describeRun(context, run));
+    const outcome = await catchRefusal(fetchRunningSandbox(context, run));
     // A sandbox that does not answer is accepted, because its log may say why.
     if (outcome.ok && outcome.value.description.logFile === null) throw refuseTerminalLog(run.pid);
   }

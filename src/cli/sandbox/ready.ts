@@ -4,7 +4,7 @@ import type { Hold } from "../../core/webhook/hold.ts";
 import { assignmentCommand, shellOf } from "../../core/shell/quote.ts";
 import type { Context } from "../command.ts";
 import { Refused } from "../problem.ts";
-import { hintAsTyped } from "../hints/again.ts";
+import { adaptHintToTypedLine } from "../hints/again.ts";
 import { fieldLines, secretText } from "../printer.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
 import type { GivenSecrets } from "../../host/given-secrets.ts";
@@ -65,7 +65,7 @@ export function readyBanner(
     ["State", folder === null ? "in memory only" : shortPath(world, folder)],
     ["Faults", activeFaultsText(activeFaults)],
     ["Log", logFile === null ? undefined : shortPath(world, logFile)],
-    ["Stop", isForeground ? undefined : hintAsTyped("checkout sandbox stop", world)],
+    ["Stop", isForeground ? undefined : adaptHintToTypedLine("checkout sandbox stop", world)],
   ]);
   return [
     `${style.green("●")} ${style.bold("checkout sandbox")} ${message.version} ${endText}`,
@@ -74,9 +74,9 @@ export function readyBanner(
     "",
     style.dim("  In another terminal:"),
     ...(isJobLog && folder !== null
-      ? [`  eval "$(${hintAsTyped("checkout env", world)})"`]
+      ? [`  eval "$(${adaptHintToTypedLine("checkout env", world)})"`]
       : exportLines(world, message, apiKey === undefined && !isJobLog)),
-    `  ${hintAsTyped("checkout orders create --order-id order-1001 --price-id price_coffee", world)}`,
+    `  ${adaptHintToTypedLine("checkout orders create --order-id order-1001 --price-id price_coffee", world)}`,
     "",
   ].join("\n");
 }

@@ -29,7 +29,7 @@ export async function findRunningSandbox(
     around.reload();
     const run = around.run();
     if (run === undefined) return undefined;
-    if (run.port !== null) return describeRun(context, run);
+    if (run.port !== null) return fetchRunningSandbox(context, run);
     if (signal?.aborted === true) throw new Refused(interruptedProblem());
     if (world.monotonic() - startedAt > START_TIMEOUT_MS) throw refuseStarting(run);
     await world.sleep(CHECK_INTERVAL_MS, signal);
@@ -65,7 +65,7 @@ export function fetchHealth(
   });
 }
 
-export async function describeRun(context: Context, run: RunRecord): Promise<RunningSandbox> {
+export async function fetchRunningSandbox(context: Context, run: RunRecord): Promise<RunningSandbox> {
   const { world } = context;
   noteVersion(context, run.version);
   const origin = localOrigin(run.port ?? 0);

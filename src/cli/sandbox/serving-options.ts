@@ -23,13 +23,13 @@ export type StartOptions = CommonOptions &
     readonly reuse?: boolean;
   };
 
-export function folderSettings(): Option[] {
+export function folderOptions(): Option[] {
   return [
     ...optionsOfScope("process"),
     configOption(),
     switchOption("--ephemeral", "keep the state in memory only"),
     adoptOption(),
-    ...servingSettings(),
+    ...servingOptions(),
   ];
 }
 
@@ -48,7 +48,7 @@ export function configOption(): Option {
   });
 }
 
-export function servingSettings(): Option[] {
+export function servingOptions(): Option[] {
   return [
     ...(["service", "reach", "delivery"] as const).flatMap(optionsOfScope),
     valueOption(

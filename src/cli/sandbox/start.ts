@@ -1,10 +1,10 @@
 import { dirname } from "node:path";
 import { printable, shortId } from "../../core/text.ts";
-import { folderSettings, type StartOptions } from "./serving-options.ts";
+import { folderOptions, type StartOptions } from "./serving-options.ts";
 import { isTerminal } from "../printer.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import { settingsWithConfig } from "../../host/config/start-settings.ts";
-import { toSetting } from "../option-rules.ts";
+import { bindToVariable } from "../option-rules.ts";
 import { noteTarget } from "../target/notes.ts";
 import { EXIT, unwrap } from "../problem.ts";
 import { readyBanner, refuseLostReadyLine, warnAboutHold } from "./ready.ts";
@@ -28,7 +28,7 @@ export function registerSandboxStart(group: Group): void {
     options: [
       switchOption("--detach", "run in the background, and return when the sandbox is ready"),
       switchOption("--reuse", "use the sandbox that is already running in this folder, if any"),
-      ...folderSettings().map((option) => toSetting("CHECKOUT_SANDBOX", option)),
+      ...folderOptions().map((option) => bindToVariable("CHECKOUT_SANDBOX", option)),
     ],
     run: runSandboxStart,
   });

@@ -7,7 +7,7 @@ import { register, startCommand, valueOption, type Context, type Group } from ".
 import { findHiddenHolder } from "../../host/folder/hold.ts";
 import { noteTarget, noteVersion } from "../target/notes.ts";
 import { baseUrlOf, shortPath } from "../../host/folder/state-folder.ts";
-import { toSetting } from "../option-rules.ts";
+import { bindToVariable } from "../option-rules.ts";
 import { parseBaseUrl } from "../../core/config/setting-text.ts";
 import { parseDuration } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
@@ -21,7 +21,7 @@ import {
   refuseUsage,
 } from "../problem.ts";
 import { activeFaultsText } from "./ready.ts";
-import { fetchHealth, describeRun, refuseProjectFolder } from "./running.ts";
+import { fetchHealth, fetchRunningSandbox, refuseProjectFolder } from "./running.ts";
 import { abortOnStop } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText } from "../../core/duration.ts";
@@ -77,7 +77,7 @@ async function statusOf(context: Context, folder: string, run: RunRecord | undef
   const { pid, version = null } = run;
   const fields = { ...unknownFields, pid, version, base_url: baseUrlOf(run) ?? null };
   if (run.port === null) return { status: { ...fields, state: "starting" } };
-  const outcome = await catchRefusal(describeRun(context, run));
+  const outcome = await catchRefusal(fetchRunningSandbox(context, run));
   if (outcome.ok) {
     const { description } = outcome.value;
     const { settings: servedSettings } = description;
@@ -166,7 +166,7 @@ export function registerSandboxWait(group: Group): void {
         { text: "maximum time to wait", default: durationText(DEFAULT_WAIT_MS) },
         parseDuration,
       ),
-      toSetting(
+      bindToVariable(
         "CHECKOUT",
         valueOption("--base-url <url>", {
           text: "base URL of the service, with its version segment",

@@ -4,7 +4,7 @@ import { printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { snapshotsIn, type SnapshotFiles } from "../../host/folder/snapshots.ts";
-import { isTyped } from "../option-rules.ts";
+import { isOptionTyped } from "../option-rules.ts";
 import { refuseUsage } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -30,7 +30,7 @@ export function checkSnapshotOptions(
       name.includes("/") ? `a file has its own option: --file ${name}` : "correct it",
     );
   }
-  if (all === true && isTyped(world, "store"))
+  if (all === true && isOptionTyped(world, "store"))
     throw refuseUsage("--all and --store exclude each other", "leave one of them out");
 }
 

@@ -8,7 +8,7 @@ import type { World } from "../../world.ts";
 import { readCredentials } from "../../host/folder/state-folder.ts";
 import { warnAboutHold } from "../sandbox/ready.ts";
 import { Refused, refuseUsage } from "../problem.ts";
-import { isTyped } from "../option-rules.ts";
+import { isOptionTyped } from "../option-rules.ts";
 import {
   withTemporaryName,
   checkSnapshotOptions,
@@ -79,7 +79,7 @@ function restoreSnapshot(context: Context, options: RestoreOptions, name: string
   const { file, all, trust, adopt } = options;
   return withSandbox<RestoreAnswer>(context, async (target, folder) => {
     // Only a typed `--store` or a store token selects a single store; a variable with a store does not.
-    const isStoreRestore = isTyped(world, "store") || isStoreToken(target.token);
+    const isStoreRestore = isOptionTyped(world, "store") || isStoreToken(target.token);
     const snapshots = file === undefined ? undefined : snapshotFilesOf(context, folder);
     const scope = isStoreRestore ? await resolveStore(context, target) : target;
     const operation = isStoreRestore ? "restoreStoreSnapshot" : "restoreSnapshot";

@@ -3,7 +3,7 @@ import { runnerFor } from "../calling.ts";
 import { register, switchOption, type Group } from "../command.ts";
 import { refuseUsage } from "../problem.ts";
 import { confirm } from "../prompts.ts";
-import { resolveStore, sandboxTarget } from "../target/control.ts";
+import { resolveStore, requireSandboxTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 
 type DeleteOptions = CommonOptions & { readonly yes?: boolean };
@@ -24,7 +24,7 @@ export function registerStoresDelete(group: Group): void {
             `the store ${shownStore} would be deleted with everything in it`,
             "add --yes to confirm",
           );
-        const target = await resolveStore(context, await sandboxTarget(context), text);
+        const target = await resolveStore(context, await requireSandboxTarget(context), text);
         if (yes !== true) await confirm(world, `Delete the store ${shownStore} with everything in it?`);
         return target;
       },

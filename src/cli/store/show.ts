@@ -6,7 +6,7 @@ import { register, type Group } from "../command.ts";
 import { fieldLines } from "../printer.ts";
 import { table, type TableStyle } from "../table.ts";
 import { priceLines, yesOrNo } from "./prices.ts";
-import { controlTarget, resolveStore, sandboxTarget } from "../target/control.ts";
+import { requireControlTarget, resolveStore, requireSandboxTarget } from "../target/control.ts";
 import { output } from "../output/output.ts";
 
 export function registerStoresShow(group: Group): void {
@@ -17,8 +17,8 @@ export function registerStoresShow(group: Group): void {
     run: runnerFor("storeSummary", {
       target: async (context, _options, store) =>
         store === undefined
-          ? controlTarget(context)
-          : resolveStore(context, await sandboxTarget(context), store),
+          ? requireControlTarget(context)
+          : resolveStore(context, await requireSandboxTarget(context), store),
       text: (summary, printer) => summaryLines(summary, printer),
     }),
   });

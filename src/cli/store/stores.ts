@@ -12,7 +12,7 @@ import { refuseUsage, unwrap } from "../problem.ts";
 import { table } from "../table.ts";
 import { type CommonOptions, isOwnSandbox, requireOneStore } from "../target/surroundings.ts";
 import { callAt } from "../target/call.ts";
-import { sandboxTarget } from "../target/control.ts";
+import { requireSandboxTarget } from "../target/control.ts";
 import { output } from "../output/output.ts";
 
 type CreateOptions = CommonOptions &
@@ -107,7 +107,7 @@ const parseMerchant = optionParser(`the id of a merchant, or ${NEW_MERCHANT}`, (
 
 async function runUse(context: Context, _options: CommonOptions, text = ""): Promise<number> {
   const { world, printer, around } = context;
-  const target = await sandboxTarget(context);
+  const target = await requireSandboxTarget(context);
   const folder = around.folder();
   around.run();
   if (!isOwnSandbox(around, target.origin)) {

@@ -11,7 +11,7 @@ import { choiceParser, durationParser } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { callAt } from "../target/call.ts";
-import { controlTarget } from "../target/control.ts";
+import { requireControlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { output } from "../output/output.ts";
 
@@ -85,7 +85,7 @@ export function registerTokens(group: Group): void {
 }
 
 async function listTokensByStore(context: Context) {
-  const sandbox = await controlTarget(context);
+  const sandbox = await requireControlTarget(context);
   const { stores } = await callAt(context, sandbox, { name: "listStores", body: undefined });
   const storeTokens = [];
   for (const { storeId, name } of stores) {
@@ -124,5 +124,5 @@ async function runList(context: Context): Promise<number> {
 async function targetOfToken(context: Context, id: string): Promise<ControlTarget> {
   const stores = await listTokensByStore(context);
   const entry = stores.find(({ tokenList }) => tokenList.tokens.some(({ tokenId }) => tokenId.endsWith(id)));
-  return entry?.target ?? controlTarget(context);
+  return entry?.target ?? requireControlTarget(context);
 }

@@ -34,7 +34,7 @@ export async function callAt<Name extends OperationName>(
   return unwrapAnswer({ ...result, message: `${result.message}; the address is from ${source}` });
 }
 
-export function operationsAt(
+export function createOperationCaller(
   context: Pick<Context, "world" | "around">,
   target: ControlTarget,
   remedies: Remedies = {},
@@ -43,7 +43,7 @@ export function operationsAt(
     callAt(context, { ...target, storeId }, { ...call, remedies });
 }
 
-export async function underLease<Value>(
+export async function runUnderLease<Value>(
   { world }: Pick<Context, "world">,
   target: ControlTarget,
   { remedies, ...leaseInput }: LeaseRequest & { readonly remedies?: Remedies },

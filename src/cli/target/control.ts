@@ -31,11 +31,11 @@ import {
   requireOneStore,
   TOKEN_VARIABLES,
   isOwnSandbox,
-  surroundingsAt,
+  surroundingsForOrigin,
   withoutFolder,
   withSource,
 } from "./surroundings.ts";
-import { callAt, underLease, type CallWithRemedies } from "./call.ts";
+import { callAt, runUnderLease, type CallWithRemedies } from "./call.ts";
 import { awaitSandbox, limitFromVariable, misspellingHint } from "./options.ts";
 
 export async function callSandbox<Name extends OperationName>(
@@ -44,7 +44,9 @@ export async function callSandbox<Name extends OperationName>(
   target?: ControlTarget,
 ): Promise<AnswerOf<Name>> {
   if (target !== undefined) return callAt(context, target, call);
-  const find = CONTROL_OPERATIONS[call.name].path.includes("{store_id}") ? controlTarget : sandboxTarget;
+  const find = CONTROL_OPERATIONS[call.name].path.includes("{store_id}")
+    ? requireControlTarget
+    : requireSandboxTarget;
   return callAt(context, await find(context, folderTokenFor(call.name)), call);
 }
 
@@ -54,7 +56,7 @@ export async function withSandbox<Value>(
   act: (target: ControlTarget, folder: string | undefined) => Promise<Value>,
 ): Promise<Value> {
   const { around, world, version } = context;
-  const target = findSandbox(context);
+  const target = findSandboxTarget(context);
   noteTarget(context, target?.origin);
   if (target !== undefined)
     return act(target, isOwnSandbox(around, target.origin) ? around.location() : undefined);
@@ -72,8 +74,11 @@ export async function withSandbox<Value>(
   return unwrap(await withStoppedFolder(context, folder, runAction));
 }
 
-export async function controlTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
-  return resolveStore(context, await sandboxTarget(context, role));
+export async function requireControlTarget(
+  context: Context,
+  role: ControlRole = "control",
+): Promise<ControlTarget> {
+  return resolveStore(context, await requireSandboxTarget(context, role));
 }
 
 /** Without a store, calls act on the first store. Only a store's name needs a request (decision 90). */
@@ -84,7 +89,7 @@ export async function resolveStore(
 ): Promise<ControlTarget> {
   if (text === undefined) return target;
   if (isUuid(text)) return { ...target, storeId: text.toLowerCase() };
-  const sandbox = target.send === undefined ? catchRefusal(() => findSandbox(context)).value : target;
+  const sandbox = target.send === undefined ? catchRefusal(() => findSandboxTarget(context)).value : target;
   const { stores } =
     sandbox?.origin === target.origin
       ? await callAt(context, sandbox, { name: "listStores", body: undefined })
@@ -93,7 +98,7 @@ export async function resolveStore(
 }
 
 function storeFor(context: Context, { origin, send }: ControlTarget): string | undefined {
-  const surroundings = surroundingsAt(context.around, origin);
+  const surroundings = surroundingsForOrigin(context.around, origin);
   // A target with `send` is the state of this folder, opened in this process.
   const isOwn = send !== undefined || isOwnSandbox(surroundings, origin);
   const usable = catchRefusal(surroundings.folder).ok ? surroundings : withoutFolder(surroundings);
@@ -102,8 +107,8 @@ function storeFor(context: Context, { origin, send }: ControlTarget): string | u
   throw refuseUsage(`${source} must be the id of a store; got ${printableLiteral(value)}`, STORES_HINT);
 }
 
-export async function findTarget(context: Context): Promise<ControlTarget | undefined> {
-  const sandbox = findSandbox(context);
+export async function findControlTarget(context: Context): Promise<ControlTarget | undefined> {
+  const sandbox = findSandboxTarget(context);
   return sandbox && resolveStore(context, sandbox);
 }
 
@@ -111,8 +116,11 @@ export async function findTarget(context: Context): Promise<ControlTarget | unde
  * May wait for the start of the folder's sandbox. Only a store token is sent to another machine, and only to the address
  * in `CHECKOUT_BASE_URL` (decision 64).
  */
-export async function sandboxTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
-  const sandbox = await awaitSandbox(context, () => findSandbox(context, role));
+export async function requireSandboxTarget(
+  context: Context,
+  role: ControlRole = "control",
+): Promise<ControlTarget> {
+  const sandbox = await awaitSandbox(context, () => findSandboxTarget(context, role));
   if (sandbox === undefined) throw new Refused(noTargetProblem(context, role));
   noteTarget(context, sandbox.origin);
   return sandbox;
@@ -157,10 +165,13 @@ function noTargetProblem({ world, around }: Context, role: ControlRole, ownTarge
  * Another sandbox on this machine needs its own token. A store token overrides the folder's token, so that a command has
  * only the rights that its user was given.
  */
-export function findSandbox(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
+export function findSandboxTarget(
+  context: Context,
+  role: ControlRole = "control",
+): ControlTarget | undefined {
   const { world, printer, around } = context;
   const address = around.address();
-  const ownTarget = catchRefusal(() => sandboxOfFolder(context, role));
+  const ownTarget = catchRefusal(() => findFolderSandboxTarget(context, role));
   const hasStoreToken = role === "control" && isStoreToken(world.env[TOKEN_VARIABLES.control] ?? "");
   const withToken = (origin: string): ControlTarget => targetAt(context, origin, tokenIn(world, role));
   if (address === undefined) {
@@ -204,12 +215,15 @@ export function withStoreKey<Value>(
   const { around } = context;
   const hasKey = around.apiKey !== undefined || isOwnSandbox(around, control.origin);
   if (hasKey || !isStoreToken(control.token)) return act(context);
-  return underLease(context, control, { drill: "key", ...limits }, ({ apiKey }) =>
+  return runUnderLease(context, control, { drill: "key", ...limits }, ({ apiKey }) =>
     act({ ...context, around: { ...around, apiKey: withSource(apiKey, "a key for this command") } }),
   );
 }
 
-export function sandboxOfFolder(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
+export function findFolderSandboxTarget(
+  context: Context,
+  role: ControlRole = "control",
+): ControlTarget | undefined {
   const { world, around } = context;
   const { port = null, control_token: runToken } = around.run() ?? {};
   if (port === null) return undefined;

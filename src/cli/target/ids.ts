@@ -19,7 +19,7 @@ type AskSandbox = <Name extends OperationName>(name: Name, body: RequestOf<Name>
 type KindSpec = {
   readonly noun: string;
   readonly listHint: string;
-  readonly listNewest: (ask: AskSandbox, ending: string) => Promise<readonly Candidate[]>;
+  readonly listNewestCandidates: (ask: AskSandbox, ending: string) => Promise<readonly Candidate[]>;
 };
 
 const LIST_BODY = { limit: MAX_SEARCHED_ITEMS };
@@ -27,7 +27,7 @@ const LIST_BODY = { limit: MAX_SEARCHED_ITEMS };
 const CHECKOUT: KindSpec = {
   noun: "order or session",
   listHint: "checkout orders list and checkout sessions list show the ids",
-  listNewest: async (ask, q) =>
+  listNewestCandidates: async (ask, q) =>
     (await ask("listCheckouts", { q, limit: MAX_CHECKOUTS_ON_PAGE })).checkouts.map(candidateOf),
 };
 
@@ -76,7 +76,7 @@ export async function findId<Text extends string | undefined>(
   const foundId =
     parseUuid(text) ??
     (await findByOrderId(context, text, target, kind)) ??
-    (await findByEnding(context, kind, text, target));
+    (await findIdByEnding(context, kind, text, target));
   if (foundId === undefined) throw refuseNotFound(kind, text);
   return foundId;
 }
@@ -111,10 +111,13 @@ export function listNewest(
   target: ControlTarget | undefined,
   containedText = "",
 ): Promise<readonly Candidate[]> {
-  return KINDS[kind].listNewest((name, body) => callSandbox(context, { name, body }, target), containedText);
+  return KINDS[kind].listNewestCandidates(
+    (name, body) => callSandbox(context, { name, body }, target),
+    containedText,
+  );
 }
 
-export async function findByEnding(
+export async function findIdByEnding(
   context: Context,
   kind: IdKind,
   text: string,
@@ -164,8 +167,8 @@ function mayBeOrderId(kind: IdKind, text: string): boolean {
   return KINDS[kind] === CHECKOUT && fieldRefusal("order_id", text) === undefined;
 }
 
-function kindOf(noun: string, group: string, listNewestIds: KindSpec["listNewest"]): KindSpec {
-  return { noun, listHint: `checkout ${group} list shows the ${group}`, listNewest: listNewestIds };
+function kindOf(noun: string, group: string, listNewestIds: KindSpec["listNewestCandidates"]): KindSpec {
+  return { noun, listHint: `checkout ${group} list shows the ${group}`, listNewestCandidates: listNewestIds };
 }
 
 function candidateOf({ id, object, orderId, status, createdAt }: CheckoutEntry): Candidate {

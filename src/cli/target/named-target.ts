@@ -8,7 +8,7 @@ import { parseBaseUrl } from "../../core/config/setting-text.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
-import { isTyped } from "../option-rules.ts";
+import { isOptionTyped } from "../option-rules.ts";
 import { missingCredential, unwrap, Refused, refuseUsage } from "../problem.ts";
 import { loadConfig } from "../../host/config/load.ts";
 import { withSource, type Surroundings } from "./surroundings.ts";
@@ -18,10 +18,13 @@ import { faultOfField } from "../../core/config/field.ts";
  * Uses the target's address, API key and store together; only `--store` overrides one of them (decision 85). A flag
  * overrides a variable; refuses both flags, or both variables.
  */
-export async function withNamedTarget({ world, around }: Context, name: string): Promise<Surroundings> {
+export async function surroundingsOfNamedTarget(
+  { world, around }: Context,
+  name: string,
+): Promise<Surroundings> {
   const { options } = around;
   if (options.baseUrl !== undefined) {
-    const [hasTarget, hasAddress] = [isTyped(world, "target"), isTyped(world, "base-url")];
+    const [hasTarget, hasAddress] = [isOptionTyped(world, "target"), isOptionTyped(world, "base-url")];
     if (hasTarget === hasAddress) {
       const [flag, other] = hasTarget ? ["--target", "--base-url"] : ["CHECKOUT_TARGET", "CHECKOUT_BASE_URL"];
       throw refuseUsage(`${flag} and ${other} exclude each other`, "leave one of them out");

@@ -1,6 +1,6 @@
 import { cutText, printable, printableLiteral } from "../../core/text.ts";
 import type { Context } from "../command.ts";
-import { isTyped } from "../option-rules.ts";
+import { isOptionTyped } from "../option-rules.ts";
 import { catchRefusal } from "../problem.ts";
 import { isOwnSandbox } from "./surroundings.ts";
 
@@ -9,7 +9,7 @@ import { isOwnSandbox } from "./surroundings.ts";
  * sandbox; default: the folder's.
  */
 export function noteTarget({ world, printer, around }: Context, url?: string): void {
-  if (isTyped(world, "base-url") || isTyped(world, "target")) return;
+  if (isOptionTyped(world, "base-url") || isOptionTyped(world, "target")) return;
   const address = catchRefusal(around.addressOfKey).value;
   const { source = "CHECKOUT_TARGET", value = world.env["CHECKOUT_TARGET"] ?? "" } = address ?? {};
   if (value === "" || !catchRefusal(around.folder).ok) return;

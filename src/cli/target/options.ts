@@ -2,7 +2,7 @@ import { DEFAULT_RETRY_POLICY, retryDelayMs } from "../../client/api/retry.ts";
 import type { Option } from "commander";
 import type { World } from "../../world.ts";
 import { readVariable, valueOption, type Context } from "../command.ts";
-import { toSetting } from "../option-rules.ts";
+import { bindToVariable } from "../option-rules.ts";
 import { catchRefusal, interruptedProblem, NO_SANDBOX, Refused } from "../problem.ts";
 import { runWithSpinner } from "../request/exchange.ts";
 import { parseDuration, wholeNumberParser } from "../parsers.ts";
@@ -14,8 +14,8 @@ export function targetOptions(): Option[] {
   const retriesText = { text: "retries after the first attempt, 0 to 100", default: String(retries) };
   return [
     ...serviceOptions(),
-    toSetting("CHECKOUT", valueOption("--timeout <duration>", timeoutText, parseDuration)),
-    toSetting("CHECKOUT", valueOption("--retries <n>", retriesText, wholeNumberParser(0, 100))),
+    bindToVariable("CHECKOUT", valueOption("--timeout <duration>", timeoutText, parseDuration)),
+    bindToVariable("CHECKOUT", valueOption("--retries <n>", retriesText, wholeNumberParser(0, 100))),
   ];
 }
 
@@ -25,8 +25,8 @@ export function serviceOptions(): Option[] {
     default: "the sandbox running in this folder",
   };
   return [
-    toSetting("CHECKOUT", valueOption("--base-url <url>", addressText)),
-    toSetting("CHECKOUT", valueOption("--target <name>", "name of a service in checkout.config.json")),
+    bindToVariable("CHECKOUT", valueOption("--base-url <url>", addressText)),
+    bindToVariable("CHECKOUT", valueOption("--target <name>", "name of a service in checkout.config.json")),
   ];
 }
 

@@ -31,7 +31,7 @@ import {
   isOwnSandbox,
   optionWithSource,
   quotedFault,
-  surroundingsAt,
+  surroundingsForOrigin,
   UNSET_VALUE,
   withoutFolder,
   withSource,
@@ -168,16 +168,16 @@ export type ServiceConnection = { readonly target: ServiceTarget; readonly setti
 
 /** May wait for the start of the folder's sandbox. */
 export async function connectToService(context: Context): Promise<ServiceConnection> {
-  const connection = await connectIn(await atNamedTarget(context));
+  const connection = await connectIn(await contextOfNamedTarget(context));
   noteTarget(context, connection.target.baseUrl);
   return connection;
 }
 
-export async function atNamedTarget(context: Context): Promise<Context> {
+export async function contextOfNamedTarget(context: Context): Promise<Context> {
   const { target } = context.around.options;
   if (target === undefined) return context;
-  const { withNamedTarget } = await import("./named-target.ts");
-  return { ...context, around: await withNamedTarget(context, target) };
+  const { surroundingsOfNamedTarget } = await import("./named-target.ts");
+  return { ...context, around: await surroundingsOfNamedTarget(context, target) };
 }
 
 export function connectToSandbox(
@@ -187,7 +187,7 @@ export function connectToSandbox(
   const address = { value: `${origin}/v1`, source: "CHECKOUT_BASE_URL" };
   const store = withSource(storeId, "the store that this command acts on");
   const fields = store && { storeFlag: undefined, storeId: store };
-  const around = { ...surroundingsAt(context.around, origin), address: () => address, ...fields };
+  const around = { ...surroundingsForOrigin(context.around, origin), address: () => address, ...fields };
   return connectIn({ ...context, around });
 }
 

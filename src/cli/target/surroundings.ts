@@ -7,7 +7,7 @@ import { completeAddress } from "../../core/network/spelled-address.ts";
 import { parseBaseUrl } from "../../core/config/setting-text.ts";
 import { storeIdOfKey, type Credentials } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
-import { isTyped, settingVariable } from "../option-rules.ts";
+import { isOptionTyped, settingVariable } from "../option-rules.ts";
 import { catchRefusal, EXIT, Refused, unwrap, refuseUsage } from "../problem.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { locateStateFolder } from "../../host/folder/location.ts";
@@ -76,7 +76,7 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
     addressOfKey: readOnce(() => parseAddress(variableWithSource(world, "CHECKOUT_BASE_URL"))),
     apiKey: variableWithSource(world, "CHECKOUT_API_KEY"),
     storeId: variableWithSource(world, "CHECKOUT_STORE_ID"),
-    storeFlag: isTyped(world, "store") ? withSource(options.store, "--store") : undefined,
+    storeFlag: isOptionTyped(world, "store") ? withSource(options.store, "--store") : undefined,
     reload: (): void => {
       for (const resetPart of resetFunctions) resetPart();
     },
@@ -128,7 +128,7 @@ export function withoutOwnStore(around: Surroundings): Surroundings {
   return { ...around, apiKey: undefined, storeId: undefined };
 }
 
-export function surroundingsAt(around: Surroundings, origin: string): Surroundings {
+export function surroundingsForOrigin(around: Surroundings, origin: string): Surroundings {
   if (around.apiKey === undefined && around.storeId === undefined) return around;
   const address = around.addressOfKey();
   return address === undefined || isSameServer(address.value, origin) ? around : withoutOwnStore(around);
@@ -172,7 +172,7 @@ export function optionWithSource<Value>(
   name: string,
   value: Value | undefined,
 ): ValueWithSource<Value> | undefined {
-  return withSource(value, isTyped(world, name) ? `--${name}` : settingVariable("CHECKOUT", name));
+  return withSource(value, isOptionTyped(world, name) ? `--${name}` : settingVariable("CHECKOUT", name));
 }
 
 type KnownStore = { readonly storeId: string; readonly name: string };

@@ -7,7 +7,7 @@ import { printable, shortId } from "../../core/text.ts";
 import { certificatesOfOption } from "./certificates-option.ts";
 import { runnerFor } from "../calling.ts";
 import { listOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
-import { lastResult } from "./report.ts";
+import { lastAttemptText } from "./report.ts";
 import { fieldLines, secretText } from "../printer.ts";
 import { table, type TableStyle } from "../table.ts";
 import { findId } from "../target/ids.ts";
@@ -178,7 +178,7 @@ async function awaitTest(context: Context, options: WebhookWaitOptions, eventId:
     const cause = attempt && causeText(outcomeOf(attempt), english);
     const { style } = context.printer;
     return [
-      `${style.green("✓")} webhook.test was accepted: ${lastResult(delivery)} after ${attempt?.milliseconds ?? 0} ms`,
+      `${style.green("✓")} webhook.test was accepted: ${lastAttemptText(delivery)} after ${attempt?.milliseconds ?? 0} ms`,
       ...(cause === undefined ? [] : [`  ${style.cyan("→")} ${cause}`]),
       `  ${eventId}`,
     ].join("\n");
@@ -192,7 +192,7 @@ function haveFirstAttemptsEnded(deliveries: readonly DeliveryEntry[]): boolean {
 }
 
 function refuseResult({ eventId }: AnswerOf<"showEvent">, delivery: DeliveryEntry): Refused {
-  const result = lastResult(delivery) ?? delivery.state;
+  const result = lastAttemptText(delivery) ?? delivery.state;
   const attempt = delivery.attempts.at(-1);
   const text = attempt && errorText(attempt);
   const answerText = text === undefined ? "" : ` (${text})`;

@@ -28,7 +28,7 @@ import {
   type WebhookWaitOptions,
 } from "./wait.ts";
 import { unwrapAnswer } from "../target/call.ts";
-import { callSandbox, controlTarget } from "../target/control.ts";
+import { callSandbox, requireControlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { runWithSpinner } from "../request/exchange.ts";
 import type { TableStyle } from "../table.ts";
@@ -202,7 +202,7 @@ async function awaitNextEvents(
   options: ListOptions,
   query: RequestOf<"listEvents">,
 ): Promise<AnswerOf<"listEvents">> {
-  const target = await controlTarget(context);
+  const target = await requireControlTarget(context);
   const waitMs = options.timeout ?? WAIT_TIMEOUT_MS;
   const result = await runWithSpinner(context, ({ signal }) =>
     waitForEvents(context.world, target, { query, waitMs, signal }),

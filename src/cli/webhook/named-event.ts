@@ -3,7 +3,7 @@ import { compareWithEvent, idsIn } from "../../core/webhook/diagnosis/event-comp
 import type { Context } from "../command.ts";
 import { catchRefusal } from "../problem.ts";
 import { callAt } from "../target/call.ts";
-import { findTarget } from "../target/control.ts";
+import { findControlTarget } from "../target/control.ts";
 
 export async function compareWithNamedEvent(
   context: Context,
@@ -14,7 +14,7 @@ export async function compareWithNamedEvent(
 
 async function findAndCompare(context: Context, rawBody: Uint8Array): Promise<Diagnosis | undefined> {
   const ids = idsIn(rawBody);
-  const target = ids.length === 0 ? undefined : await findTarget(context);
+  const target = ids.length === 0 ? undefined : await findControlTarget(context);
   if (target === undefined) return undefined;
   for (const id of ids) {
     const showCall = { name: "showEvent", id, body: undefined } as const;

@@ -64,7 +64,7 @@ export function eventLines(events: readonly EventEntry[], width: number): Promis
   );
 }
 
-export function lastResult({ attempts }: Pick<DeliveryEntry, "attempts">): string | null {
+export function lastAttemptText({ attempts }: Pick<DeliveryEntry, "attempts">): string | null {
   const lastAttempt = attempts.at(-1);
   const result = statusText(lastAttempt);
   return lastAttempt === undefined || lastAttempt.fault === null

@@ -1,8 +1,8 @@
 import type { Context } from "../command.ts";
 import { callAt } from "../target/call.ts";
-import { findTarget } from "../target/control.ts";
+import { findControlTarget } from "../target/control.ts";
 
-export type OwnerSecrets = {
+export type SecretsWithOwner = {
   readonly owner: string;
   readonly endpointId: string | null;
   readonly inForce: readonly string[];
@@ -10,11 +10,11 @@ export type OwnerSecrets = {
 };
 
 /** Hides these secrets in all output. Undefined without a sandbox. */
-export async function readSandboxSecrets(context: Context): Promise<readonly OwnerSecrets[] | undefined> {
-  const target = await findTarget(context);
+export async function readSandboxSecrets(context: Context): Promise<readonly SecretsWithOwner[] | undefined> {
+  const target = await findControlTarget(context);
   if (target === undefined) return undefined;
   const { signingSecret, name } = await callAt(context, target, { name: "storeAccess", body: undefined });
-  const ownerSecrets: OwnerSecrets[] = [];
+  const ownerSecrets: SecretsWithOwner[] = [];
   const endpointList = await callAt(context, target, { name: "listEndpoints", body: undefined });
   for (const { id, url } of endpointList.endpoints) {
     const secrets = await callAt(context, target, { name: "showSecret", id, body: undefined });

@@ -9,12 +9,12 @@ import type { CommonOptions } from "../target/surroundings.ts";
 export type SecretOptions = CommonOptions & { readonly payloadFile?: string; readonly secretFile?: string };
 
 /** No option takes a secret, because process lists would show it. */
-export const SECRET_VARIABLE = "CHECKOUT_SIGNING_SECRET";
+export const SIGNING_SECRET_VARIABLE = "CHECKOUT_SIGNING_SECRET";
 
 export function secretOption(): Option {
   return valueOption("--secret-file <file>", {
     text: "file with the signing secret, one per line during a rotation, or - for standard input",
-    default: SECRET_VARIABLE,
+    default: SIGNING_SECRET_VARIABLE,
   });
 }
 
@@ -42,11 +42,11 @@ export async function requireSigningSecrets(
 ): Promise<readonly string[]> {
   const secrets = await findSigningSecrets(context, options);
   if (secrets === undefined) throw refuseMissingSecret(options.secretFile);
-  checkSecrets(secrets);
+  refuseInvalidSecrets(secrets);
   return secrets;
 }
 
-export function checkSecrets(secrets: readonly string[]): void {
+export function refuseInvalidSecrets(secrets: readonly string[]): void {
   const fault = secrets.map(checkSecret).find(Boolean);
   if (fault !== undefined) throw refuseUsage(fault.message, SECRET_HINT);
 }
@@ -60,18 +60,20 @@ export async function findSigningSecrets(
   if (secretFile === STDIN && payloadFile === STDIN)
     throw refuseUsage(
       "--payload-file and --secret-file cannot both be standard input",
-      `take one of them from a file, or the secret from ${SECRET_VARIABLE}`,
+      `take one of them from a file, or the secret from ${SIGNING_SECRET_VARIABLE}`,
     );
   const bytes = secretFile === undefined ? undefined : await readInput(world, secretFile, "--secret-file");
   const text = bytes === undefined ? undefined : Buffer.from(bytes).toString("utf8");
-  const secrets = text?.split(/\r?\n/).filter((line) => line !== "") ?? [world.env[SECRET_VARIABLE] ?? ""];
+  const secrets = text?.split(/\r?\n/).filter((line) => line !== "") ?? [
+    world.env[SIGNING_SECRET_VARIABLE] ?? "",
+  ];
   for (const secret of secrets) printer.hide(secret);
   if (secrets.some((secret) => secret !== "")) return secrets;
   if (secretFile !== undefined) throw refuseMissingSecret(secretFile);
   return undefined;
 }
 
-const SECRET_HINT = `set ${SECRET_VARIABLE}, or name a file: --secret-file FILE (- is standard input)`;
+const SECRET_HINT = `set ${SIGNING_SECRET_VARIABLE}, or name a file: --secret-file FILE (- is standard input)`;
 
 export function refuseMissingSecret(secretFile: string | undefined): Refused {
   const message =

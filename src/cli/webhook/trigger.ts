@@ -13,9 +13,9 @@ import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import { createInSandbox, DEFAULT_PRICE, newPurchaseRequest } from "../order/sandbox-create.ts";
-import { retypeLine } from "../hints/again.ts";
+import { replaceTypedOptions } from "../hints/again.ts";
 import { callAt } from "../target/call.ts";
-import { callSandbox, controlTarget, withStoreKey } from "../target/control.ts";
+import { callSandbox, requireControlTarget, withStoreKey } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import type { World } from "../../world.ts";
 import { answerOutput } from "../output/answer.ts";
@@ -65,7 +65,7 @@ export function registerTrigger(group: Group): void {
 async function runTrigger(context: Context, options: TriggerOptions, type = ""): Promise<number> {
   if (type === TEST_EVENT_TYPE) return testEndpoints(context, options);
   const goal = goalOf(context.world, type);
-  const control = await controlTarget(context);
+  const control = await requireControlTarget(context);
   const { id, isNew } = await findOrCreateCheckout(context, options, { goal, control });
   const checkout = await inspectCheckout(context, control, id);
   // The earlier events of an existing checkout are not shown.
@@ -101,7 +101,11 @@ function goalOf(world: World, type: string): Goal {
   const message = `expected an event type: ${EVENT_TYPE_FORM}; got ${printableLiteral(type)}`;
   throw refuseUsage(
     /refund/.test(type) ? `${message}; the v1 interface has no refunds` : message,
-    retypeLine({ ...world, argv: world.argv.filter((word) => word !== type) }, new Map(), "order.succeeded"),
+    replaceTypedOptions(
+      { ...world, argv: world.argv.filter((word) => word !== type) },
+      new Map(),
+      "order.succeeded",
+    ),
   );
 }
 

@@ -6,7 +6,7 @@ import { switchOption, valueOption, type Context } from "../command.ts";
 import { parseDuration } from "../parsers.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
 import { unwrapAnswer, type Remedies } from "../target/call.ts";
-import { controlTarget } from "../target/control.ts";
+import { requireControlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { runWithSpinner } from "../request/exchange.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
@@ -32,7 +32,7 @@ export async function waitForDelivery(
   options: WebhookWaitOptions,
   query: { readonly eventId: string; readonly until: (deliveries: readonly DeliveryEntry[]) => boolean },
 ): Promise<AnswerOf<"showEvent">> {
-  const target = await controlTarget(context);
+  const target = await requireControlTarget(context);
   const waitMs = options.timeout ?? WAIT_TIMEOUT_MS;
   const waitResult = await runWithSpinner(context, ({ signal }) =>
     waitForDeliveries(context.world, target, { ...query, waitMs, signal }),

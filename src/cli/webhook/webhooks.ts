@@ -22,7 +22,7 @@ import { catchRefusal, EXIT, unwrap } from "../problem.ts";
 import { readDialectFile } from "../../host/config/dialect-file.ts";
 import { readDialect } from "../target/dialect.ts";
 import { compareWithNamedEvent } from "./named-event.ts";
-import type { OwnerSecrets } from "./sandbox-secrets.ts";
+import type { SecretsWithOwner } from "./sandbox-secrets.ts";
 import {
   requireSigningSecrets,
   findSigningSecrets,
@@ -186,7 +186,7 @@ function withComparison(causes: readonly Diagnosis[], comparison: Diagnosis): re
   return isProven ? [...otherCauses, comparison] : [comparison, ...otherCauses];
 }
 
-type SecretSource = Pick<OwnerSecrets, "inForce" | "retired"> & Partial<OwnerSecrets>;
+type SecretSource = Pick<SecretsWithOwner, "inForce" | "retired"> & Partial<SecretsWithOwner>;
 
 /** Verifies only with a secret that the user gives; the sandbox's secrets then only explain a mismatch. */
 async function collectSecrets(
