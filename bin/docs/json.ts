@@ -1,6 +1,6 @@
 import { DELIVERY_STATES, DELIVERY_STATE_TEXTS } from "../../src/core/webhook/delivery.ts";
-import type { Kind } from "../../src/cli/output/kind.ts";
-import { KINDS } from "../../src/cli/output/kinds.ts";
+import type { OutputKind } from "../../src/cli/output/kind.ts";
+import { OUTPUT_KINDS } from "../../src/cli/output/kinds.ts";
 import { code, page, table, wrap } from "./markdown.ts";
 
 export function jsonPage(): string {
@@ -17,7 +17,7 @@ export function jsonPage(): string {
         "store has the field `store_id`, and one field with its items. The fields of an order or a session are at the top " +
         "wherever they are printed; the field `data` of a create and of `sessions get` is the old form and will be removed.",
     ),
-    table(["kind", "content", "printed by", "jq"], Object.entries<Kind>(KINDS).map(rowOf)),
+    table(["kind", "content", "printed by", "jq"], Object.entries<OutputKind>(OUTPUT_KINDS).map(rowOf)),
     wrap(
       "A `run` always has `ok`, `items` and `broken`; it has `verdict`, `drill_id` and `steps` at the top only if it " +
         "recorded a single part. The `state` of a delivery is one of " +
@@ -56,7 +56,7 @@ function filter(jq: string): string {
   return code(`jq -r '${jq}'`);
 }
 
-function rowOf([name, { about, commands, jq }]: readonly [string, Kind]): readonly string[] {
+function rowOf([name, { about, commands, jq }]: readonly [string, OutputKind]): readonly string[] {
   return [code(name), about, printedBy(commands), filter(jq)];
 }
 

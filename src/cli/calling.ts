@@ -13,7 +13,7 @@ import { callAt, type Remedies } from "./target/call.ts";
 import { callSandbox, withSandbox } from "./target/control.ts";
 import { findId, hintForIds, type IdKind } from "./target/ids.ts";
 import type { CommonOptions } from "./target/surroundings.ts";
-import { answerOutput, type ResultName } from "./output/answer.ts";
+import { answerOutput, type OperationWithOutput } from "./output/answer.ts";
 import type { Output } from "./output/output.ts";
 
 type CallInput<Options> = {
@@ -48,7 +48,7 @@ type JsonBuilder<Name extends OperationName, Options> = (
   input: CallInput<Options>,
 ) => Output;
 
-type JsonOption<Name extends OperationName, Options> = Name extends ResultName
+type JsonOption<Name extends OperationName, Options> = Name extends OperationWithOutput
   ? { readonly json?: JsonBuilder<Name, Options> }
   : { readonly json: JsonBuilder<Name, Options> };
 
@@ -94,7 +94,10 @@ export function runnerFor<Name extends OperationName, Options extends CommonOpti
     const { printer } = context;
     const value =
       json === undefined
-        ? answerOutput<ResultName>(name as ResultName, answer as AnswerOf<ResultName>)
+        ? answerOutput<OperationWithOutput>(
+            name as OperationWithOutput,
+            answer as AnswerOf<OperationWithOutput>,
+          )
         : (json as JsonBuilder<Name, Options>)(encodeAnswer(name, answer), answer, callInput);
     return printer.result(value, () => text(answer, printer, callInput));
   };

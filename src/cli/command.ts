@@ -34,7 +34,7 @@ export type CommandSpec<Options> = OptionRules<Options> & {
   readonly name: string;
   readonly summary: string;
   readonly examples: readonly string[];
-  readonly exitCodes?: ExitCodes;
+  readonly exitCodes?: ExitCodeMeanings;
   readonly choices?: readonly string[];
   readonly options?: readonly Option[];
   readonly usesStore?: false;
@@ -44,9 +44,12 @@ export type CommandSpec<Options> = OptionRules<Options> & {
   readonly run: (context: Context, options: Options, ...args: string[]) => Promise<number>;
 };
 
-export type ExitCodes = Readonly<Partial<Record<ExitCode | "other", string>>>;
+export type ExitCodeMeanings = Readonly<Partial<Record<ExitCode | "other", string>>>;
 
-type HelpDetails = { readonly examples: readonly string[]; readonly exitCodes?: ExitCodes | undefined };
+type HelpDetails = {
+  readonly examples: readonly string[];
+  readonly exitCodes?: ExitCodeMeanings | undefined;
+};
 
 const HELP_DETAILS = new WeakMap<Command, HelpDetails>();
 
@@ -121,7 +124,7 @@ function helpAfterOptions({ examples, exitCodes = {} }: HelpDetails): string {
   ].join("\n");
 }
 
-export function exitCodeLines(codes: ExitCodes): string {
+export function exitCodeLines(codes: ExitCodeMeanings): string {
   const width = Math.max(...Object.keys(codes).map((code) => code.length));
   return Object.entries(codes)
     .map(([code, meaning]) => `  ${code.padEnd(width)}  ${meaning}`)

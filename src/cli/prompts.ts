@@ -8,17 +8,17 @@ import { parseCurrency } from "./parsers.ts";
 import { hasPlainOutput } from "./printer.ts";
 import { interruptedProblem, Refused, refuseUsage } from "./problem.ts";
 
-export type CreateFields = {
+export type CreateInput = {
   readonly [Field in CreateField as DomainName<Field>]?: Field extends "amount_minor" ? number : string;
 };
 
-export function buildCreateBody(fields: CreateFields): Readonly<Record<string, unknown>> {
+export function buildCreateBody(fields: CreateInput): Readonly<Record<string, unknown>> {
   const names = new Set<string>(fieldsOfCreate());
   const givenFields = Object.entries(fields).map(([name, value]) => [snakeCase(name), value] as const);
   return Object.fromEntries(givenFields.filter(([name, value]) => names.has(name) && value !== undefined));
 }
 
-export async function promptForMissingFields(world: World, fields: CreateFields): Promise<CreateFields> {
+export async function promptForMissingFields(world: World, fields: CreateInput): Promise<CreateInput> {
   const fault = firstFault(fields);
   if (fault !== undefined) throw refuseUsage(fault, "correct it; nothing was sent");
   return runUnlessInterrupted(world, (questions) => askFields(questions, fields), "; nothing was sent");
@@ -120,7 +120,7 @@ async function createPlainQuestions(
   };
 }
 
-async function askFields(questions: Questions, fields: CreateFields): Promise<CreateFields> {
+async function askFields(questions: Questions, fields: CreateInput): Promise<CreateInput> {
   const askText = (field: "order_id" | "currency", message: string, suggestion?: string): Promise<string> =>
     questions.text({
       message,
@@ -151,7 +151,7 @@ function toNumber(text: string): number {
   return /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
 }
 
-function firstFault(fields: CreateFields): string | undefined {
+function firstFault(fields: CreateInput): string | undefined {
   const body = buildCreateBody(fields);
   const faults = fieldsOfCreate()
     .filter((field) => Object.hasOwn(body, field))

@@ -2,8 +2,8 @@ import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
-import type { Kind } from "../../src/cli/output/kind.ts";
-import { COMMANDS_WITHOUT_RESULT, KINDS, type KindName } from "../../src/cli/output/kinds.ts";
+import type { OutputKind } from "../../src/cli/output/kind.ts";
+import { COMMANDS_WITHOUT_RESULT, OUTPUT_KINDS, type OutputKindName } from "../../src/cli/output/kinds.ts";
 import { outputSchema, schemaOf } from "../../src/cli/output/schema.ts";
 import { commandMap } from "../../src/cli/help/map.ts";
 import type { MappedCommand } from "../../src/core/help/map.ts";
@@ -15,18 +15,18 @@ import { tempFolder } from "../support/temp-folder.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 
 const REGISTRY = { world: { ...REAL, argv: [] }, version: "0.0.0", exit: () => undefined };
-const NAMES = Object.keys(KINDS) as readonly KindName[];
+const NAMES = Object.keys(OUTPUT_KINDS) as readonly OutputKindName[];
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
 /** For each kind a validator that allows only the documented fields. */
-const CHECKS = new Map<KindName, ValidateFunction>(
+const CHECKS = new Map<OutputKindName, ValidateFunction>(
   NAMES.map((name) => [name, ajv.compile(schemaOf(name, { isClosed: true }))]),
 );
 
 type Json = Readonly<Record<string, unknown>>;
 
 /** A printed result, with its kind and command. */
-type PrintedResult = { readonly kind: KindName; readonly command: string; readonly value: unknown };
+type PrintedResult = { readonly kind: OutputKindName; readonly command: string; readonly value: unknown };
 
 /** The printed results, and the wrong outputs, which match no kind of their command. */
 type Results = { readonly printed: PrintedResult[]; readonly wrong: unknown[] };
@@ -39,13 +39,13 @@ async function commandsOfProgram(): Promise<readonly string[]> {
   return all(commands).flatMap(({ words, runs }) => (runs ? [words] : []));
 }
 
-function commandsOf(name: KindName): readonly string[] {
-  return KINDS[name].commands;
+function commandsOf(name: OutputKindName): readonly string[] {
+  return OUTPUT_KINDS[name].commands;
 }
 
 /** Runs commands with --json, and finds the kind of each line that they print. */
 function createRecorder(harness: Harness, known: readonly string[], { printed, wrong }: Results) {
-  const record = (words: string, text: string, kinds: readonly KindName[]): void => {
+  const record = (words: string, text: string, kinds: readonly OutputKindName[]): void => {
     for (const line of text.split("\n").filter(Boolean)) {
       const value: unknown = JSON.parse(line);
       const errors = kinds.map((kind) => {
@@ -310,7 +310,7 @@ test("every command with --json prints only fields of its schema, and the docume
   expect(missing).toEqual([["shop", 0]]);
   expect(printed.length).toBeGreaterThan(130);
   const filtered = NAMES.filter((name) => name !== "shop").map((name) => {
-    const { jq }: Kind = KINDS[name];
+    const { jq }: OutputKind = OUTPUT_KINDS[name];
     const values = printed.filter(({ kind }) => kind === name).map(({ value }) => value);
     return [name, jq, jqOutput(jq, values)] as const;
   });

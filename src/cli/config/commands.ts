@@ -9,7 +9,7 @@ import { bindToVariable } from "../option-rules.ts";
 import { CONFIG_VARIABLE } from "../../host/config/find.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
 import { planText, type SettingDifference } from "./report.ts";
-import { hideSecretsOf } from "./running-differences.ts";
+import { hideStoreSecrets } from "./running-differences.ts";
 import { unwrapAnswer } from "../target/call.ts";
 import { callSandbox, requireSandboxTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -133,7 +133,7 @@ async function applyFile(context: Context, options: PruneOptions, { dryRun }: { 
   const file = await loadFile(context, options);
   const resolvedStores = unwrap(await file.stores());
   const target = await requireSandboxTarget(context);
-  hideSecretsOf(resolvedStores, context.printer);
+  hideStoreSecrets(resolvedStores, context.printer);
   const showCall = { name: "showConfig", body: undefined } as const;
   const config = unwrapAnswer(await callControl(context.world, target, showCall));
   const body = { stores: resolvedStores, prune: options.prune === true, dryRun };

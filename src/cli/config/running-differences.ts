@@ -108,7 +108,7 @@ function differencesOfChange({ action, kind, name, differences }: ChangeEntry): 
   }));
 }
 
-export function hideSecretsOf(stores: readonly RequestedStore[], { hide }: Context["printer"]): void {
+export function hideStoreSecrets(stores: readonly RequestedStore[], { hide }: Context["printer"]): void {
   for (const { apiKeys = [], signingSecret = "" } of stores) [...apiKeys, signingSecret].forEach(hide);
 }
 
@@ -120,7 +120,7 @@ async function planAt(
 ): Promise<readonly ChangeEntry[]> {
   const { callAt } = await import("../target/call.ts");
   const { printer, version } = context;
-  hideSecretsOf(stores, printer);
+  hideStoreSecrets(stores, printer);
   const target = { origin: localOrigin(run.port ?? 0), token: run.control_token, version };
   const body = { stores, prune: false, dryRun: true };
   return (await callAt(context, target, { name: "applyConfig", body })).changes;

@@ -5,7 +5,7 @@ import { parseJson } from "../../core/json.ts";
 import type { Refusal } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { Context } from "../command.ts";
-import type { FaultRequests } from "./scoped-faults.ts";
+import type { FaultBatch } from "./scoped-faults.ts";
 import { refuseUsage, type Refused } from "../problem.ts";
 import { readNamedText } from "../../host/named-file.ts";
 
@@ -27,9 +27,9 @@ export function readFaults({ world }: Context, names: readonly string[], seed: s
   return { faults, isRandom };
 }
 
-export type RequestedFaults = { readonly faults: FaultRequests; readonly isRandom: boolean };
+export type RequestedFaults = { readonly faults: FaultBatch; readonly isRandom: boolean };
 
-function faultsIn(world: Context["world"], name: string): FaultRequests {
+function faultsIn(world: Context["world"], name: string): FaultBatch {
   const refuse = (reason: string): Refused => refuseUsage(`${printableLiteral(name)} ${reason}`, FAULTS_HINT);
   const textOutcome = readNamedText(world, name, { maxBytes: MAX_FILE_BYTES });
   if (!textOutcome.ok) {

@@ -4,12 +4,12 @@ import type { Context } from "../command.ts";
 import { catchRefusal } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 
-export type FaultRequests = readonly RequestOf<"addFault">[];
+export type FaultBatch = readonly RequestOf<"addFault">[];
 
 export function createScopedFaults(context: Context, target: ControlTarget) {
   const addedIds: string[] = [];
   return {
-    add: async (requests: FaultRequests): Promise<void> => {
+    add: async (requests: FaultBatch): Promise<void> => {
       for (const body of requests) {
         const { faults } = await callAt(context, target, { name: "addFault", body });
         addedIds.push(...faults.map(({ id }) => id));

@@ -6,7 +6,7 @@ import {
   helpDetailsOf,
   isCommonOption,
   isListOption,
-  type ExitCodes,
+  type ExitCodeMeanings,
   type RegistrationContext,
 } from "../command.ts";
 import { environmentVariableOf } from "../option-rules.ts";
@@ -122,7 +122,7 @@ function typeOf(value: string | null, { argChoices, long }: Option): MappedOptio
   return PLACEHOLDER_TYPES.get(value) ?? "text";
 }
 
-function mapExitCodes(codes: ExitCodes): MappedCommand["exit_codes"] {
+function mapExitCodes(codes: ExitCodeMeanings): MappedCommand["exit_codes"] {
   return Object.entries(codes).map(([code, meaning]) => ({
     code: code === "other" ? code : Number(code),
     meaning,

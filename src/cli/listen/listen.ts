@@ -8,7 +8,7 @@ import { openSeenEvents } from "../../store/journal/journal.ts";
 import { register, type Context, type Group } from "../command.ts";
 import { STDIN } from "../input.ts";
 import { listenOptions, createListenPlan, type ListenCommandOptions } from "./options.ts";
-import { runSession, type Sender } from "./session.ts";
+import { runSession, type WebhookSender } from "./session.ts";
 import { unwrap, problemOf, Refused, refuseUsage, catchRefusal } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 import { requireSigningSecrets, SIGNING_SECRET_VARIABLE } from "../webhook/signing-secrets.ts";
@@ -67,7 +67,7 @@ async function runListen(context: Context, options: ListenCommandOptions): Promi
 }
 
 /** The sender is a service with `--secret-file`, or if a secret is in the environment and no sandbox is found. */
-async function resolveSender(context: Context, options: ListenCommandOptions): Promise<Sender> {
+async function resolveSender(context: Context, options: ListenCommandOptions): Promise<WebhookSender> {
   if (options.secretFile !== undefined) return resolveService(context, options);
   const isSecretSet = (context.world.env[SIGNING_SECRET_VARIABLE] ?? "") !== "";
   // With a secret in the environment, the user may mean a service, so a missing sandbox is not refused.
@@ -96,7 +96,7 @@ async function resolveSender(context: Context, options: ListenCommandOptions): P
   return { kind: "sandbox", locate, since, fetchesDeliveries };
 }
 
-async function resolveService(context: Context, options: ListenCommandOptions): Promise<Sender> {
+async function resolveService(context: Context, options: ListenCommandOptions): Promise<WebhookSender> {
   const { port, since, exitOnDisconnect } = options;
   const secrets = await requireSigningSecrets(context, options);
   if (port === undefined || port === 0)

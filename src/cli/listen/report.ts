@@ -88,13 +88,16 @@ const OUTCOMES = {
 
 type LineStyle = Pick<Printer, "style" | "wrap"> & { readonly plan: ListenPlan; readonly typeWidth: number };
 
-export function typeWidthOf({ width }: Pick<Printer, "width">): number {
+export function initialTypeWidth({ width }: Pick<Printer, "width">): number {
   return width < WIDE_LINE_WIDTH ? TYPE_WIDTH : SESSION_TYPE_WIDTH;
 }
 
 const WIDE_LINE_WIDTH = 100;
 
-export function typeWidthAfter({ claims }: Pick<HandledDelivery, "claims">, oldWidth: number): number {
+export function typeWidthAfterDelivery(
+  { claims }: Pick<HandledDelivery, "claims">,
+  oldWidth: number,
+): number {
   const isOfSession = claims.type?.startsWith("checkout_session.") === true;
   return Math.max(oldWidth, isOfSession ? SESSION_TYPE_WIDTH : 0);
 }

@@ -28,8 +28,8 @@ import {
   detailLines,
   readyText,
   timeOfDay,
-  typeWidthAfter,
-  typeWidthOf,
+  typeWidthAfterDelivery,
+  initialTypeWidth,
 } from "./report.ts";
 import { portFailure } from "../../host/listen.ts";
 import { EXIT, problemOf, Refused } from "../problem.ts";
@@ -37,7 +37,7 @@ import { waitAtMost } from "../stopping.ts";
 import { unwrapAnswer } from "../target/call.ts";
 import { output } from "../output/output.ts";
 
-export type Sender =
+export type WebhookSender =
   | {
       readonly kind: "sandbox";
       readonly locate: () => ControlTarget | undefined;
@@ -48,7 +48,7 @@ export type Sender =
   | { readonly kind: "service"; readonly secrets: readonly string[] };
 
 type SessionOptions = {
-  readonly sender: Sender;
+  readonly sender: WebhookSender;
   readonly plan: ListenPlan;
   readonly seenEvents: SeenEvents;
   readonly port: number;
@@ -135,7 +135,7 @@ function createSession(
   const registration =
     sender.kind === "sandbox" ? createRegistration(world, { ...sender, ...plan, url }) : undefined;
   let shownDelivery: HandledDelivery | undefined;
-  let typeWidth = typeWidthOf(printer);
+  let typeWidth = initialTypeWidth(printer);
   const webhooks = createWebhookListener(world, {
     source: hideSecrets(context, registration ?? createFixedSource(sender, plan)),
     seen: seenEvents,
@@ -145,7 +145,7 @@ function createSession(
     paths: pathsOf(plan),
     onHandled: (delivery) => {
       shownDelivery = delivery;
-      typeWidth = typeWidthAfter(delivery, typeWidth);
+      typeWidth = typeWidthAfterDelivery(delivery, typeWidth);
       const lineStyle = { style: printer.style, wrap: printer.wrap, plan, typeWidth };
       printer.line(output("listen", deliveryJson(delivery)), () => handledDeliveryLine(delivery, lineStyle));
     },
@@ -169,7 +169,7 @@ function pathsOf({ defaultUrl }: ListenPlan): string[] {
   return [...new Set(["/", ...(defaultUrl === undefined ? [] : [new URL(defaultUrl).pathname])])];
 }
 
-function createFixedSource(sender: Sender, { dialect }: ListenPlan): DeliverySource {
+function createFixedSource(sender: WebhookSender, { dialect }: ListenPlan): DeliverySource {
   const secrets = sender.kind === "service" ? sender.secrets : [];
   return {
     secrets: () => Promise.resolve({ inForce: secrets, retired: [], storeTime: null, dialect }),

@@ -10,7 +10,7 @@ import { printable, printableLiteral } from "../../core/text.ts";
 import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire-shapes.ts";
 import type { Context } from "../command.ts";
 import type { CheckoutKind } from "./checkout-kinds.ts";
-import { checkoutFields, checkoutOutput, exchangeProblem, addExplanation } from "./exchange-report.ts";
+import { checkoutFields, checkoutOutput, exchangeProblem, addProblemHint } from "./exchange-report.ts";
 import type { ResolvedTarget } from "../target/resolve.ts";
 import { EXIT, Refused, type Problem } from "../problem.ts";
 
@@ -25,16 +25,16 @@ type CreateReport = {
   readonly shell: Shell;
 };
 
-export type CreatedCheckout = {
+export type NewCheckout = {
   readonly response: CheckoutResponse;
   readonly key: string;
   readonly isReplayed: boolean;
   readonly attempts: number;
 };
 
-export function unwrapCreate(context: Context, report: CreateReport): CreatedCheckout {
+export function unwrapCreateResult(context: Context, report: CreateReport): NewCheckout {
   const { result, settings } = report;
-  const refuse = (problem: Problem): Refused => new Refused(addExplanation(problem, settings));
+  const refuse = (problem: Problem): Refused => new Refused(addProblemHint(problem, settings));
   if (result.end === "not_sent") throw refuse(unsentProblem(result));
   const { entry, exchange, journalFailure } = result;
   if (journalFailure !== undefined) {
@@ -58,7 +58,7 @@ export function unwrapCreate(context: Context, report: CreateReport): CreatedChe
 
 export function printCreatedCheckout(
   context: Context,
-  { response, key, isReplayed, attempts }: CreatedCheckout,
+  { response, key, isReplayed, attempts }: NewCheckout,
 ): Promise<number> {
   const { style } = context.printer;
   const { status } = response.data;

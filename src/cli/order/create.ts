@@ -17,14 +17,14 @@ import { chooseKey, type CreateIntent, type LatestAttempt } from "../../core/che
 import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
-import { printCreatedCheckout, type CreatedCheckout } from "./create-report.ts";
-import { resolveInstance } from "./instance.ts";
+import { printCreatedCheckout, type NewCheckout } from "./create-report.ts";
+import { resolveInstanceId } from "./instance.ts";
 import { openFolderJournal } from "./folder-journal.ts";
 import { createWithManagedKey } from "./managed-create.ts";
 import { openPage } from "./open-page.ts";
 import { amountMinorParser, parseCurrency } from "../parsers.ts";
 import { EXIT, refuseUsage, catchRefusal, type Problem, unwrap } from "../problem.ts";
-import { promptForMissingFields, buildCreateBody, type CreateFields } from "../prompts.ts";
+import { promptForMissingFields, buildCreateBody, type CreateInput } from "../prompts.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { pollPolicy, waitForStatus, waitOptions, type WaitOptions } from "./wait.ts";
 import { connectToService, retryPolicyOf, type ServiceConnection } from "../target/resolve.ts";
@@ -33,7 +33,7 @@ import { redactRequest, showHeadersOption } from "../request/exchange.ts";
 import { output } from "../output/output.ts";
 
 type CreateOptions = WaitOptions &
-  CreateFields & {
+  CreateInput & {
     readonly idempotencyKey?: string;
     readonly newAttempt?: boolean;
     readonly dryRun?: boolean;
@@ -115,7 +115,7 @@ async function runCreate(context: Context, options: CreateOptions, kind: Checkou
   return printCreated(context, options, { ...createRequest, checkout: createdCheckout });
 }
 
-type CreateOutcome = ServiceConnection & { readonly checkout: CreatedCheckout };
+type CreateOutcome = ServiceConnection & { readonly checkout: NewCheckout };
 
 async function printCreated(context: Context, options: CreateOptions, order: CreateOutcome): Promise<number> {
   const { checkout, target, settings } = order;
@@ -130,7 +130,7 @@ async function printCreated(context: Context, options: CreateOptions, order: Cre
   return printCreatedCheckout(context, { ...checkout, response });
 }
 
-async function retrieveCurrent({ world, printer }: Context, order: CreateOutcome): Promise<CreatedCheckout> {
+async function retrieveCurrent({ world, printer }: Context, order: CreateOutcome): Promise<NewCheckout> {
   const { checkout, target, settings } = order;
   if (!checkout.isReplayed) return checkout;
   const policy = { ...retryPolicyOf(settings), retries: 0 };
@@ -159,7 +159,7 @@ function checkOwnKey(key: string | null): void {
   throw refuseUsage(message, "use a valid key, or leave it out");
 }
 
-async function completeRequest(world: World, options: CreateFields): Promise<CreateRequest> {
+async function completeRequest(world: World, options: CreateInput): Promise<CreateRequest> {
   const flags = missingFlags(options);
   if (flags.length > 0 && !world.isInteractive()) {
     const next = options.priceId === undefined ? "add them, or use --order-id with --price-id" : "add it";
@@ -178,7 +178,7 @@ function unreadVariablesText(flags: readonly string[], { env }: World): string {
     : `; ${unreadNames.join(", ")} is not read: fields of an order have no variables`;
 }
 
-function missingFlags(options: CreateFields): string[] {
+function missingFlags(options: CreateInput): string[] {
   const body = buildCreateBody(options);
   const requiredFields: readonly CreateField[] =
     options.priceId === undefined ? ["order_id", "amount_minor", "currency", "payment_method"] : ["order_id"];
@@ -188,7 +188,7 @@ function missingFlags(options: CreateFields): string[] {
 }
 
 /** Validates the body as the sandbox does, so that an invalid body is not sent. */
-function parseFields(fields: CreateFields): CreateRequest {
+function parseFields(fields: CreateInput): CreateRequest {
   const outcome = parseCreateRequest(buildCreateBody(fields));
   if (outcome.ok) return outcome.value;
   throw refuseUsage(outcome.refusal.message, "correct it; nothing was sent");
@@ -200,7 +200,7 @@ async function printDryRun(
 ): Promise<number> {
   const { world, printer } = context;
   const { intent, settings } = createRequest;
-  const target = { ...createRequest.target, instance: await resolveInstance(world, settings) };
+  const target = { ...createRequest.target, instance: await resolveInstanceId(world, settings) };
   const journalKey = createIntentOf(target, intent);
   const latestAttempt = findLatestAttempt(context, settings.journalFolder, journalKey);
   const { key } = chooseKey(journalKey, latestAttempt);

@@ -37,11 +37,11 @@ export function refuseRetrieve(
     (isWrongId ? wrongIdHint : undefined) ??
     errorRow(problem.code)?.next ??
     "run the command again; checkout whoami shows which service was called";
-  return new Refused(addExplanation({ ...problem, next }, settings));
+  return new Refused(addProblemHint({ ...problem, next }, settings));
 }
 
 /** Adds the source of an unreachable address, a hint about a missing /v1, or the `explain` command. */
-export function addExplanation(
+export function addProblemHint(
   problem: Problem,
   {
     isExplained,

@@ -5,7 +5,7 @@ import type { ResolvedTarget } from "../target/resolve.ts";
 const TIMEOUT_MS = 1000;
 
 /** Reads the instance id from `run.json`, otherwise asks the sandbox (decision 96). Null if it is unknown. */
-export async function resolveInstance(
+export async function resolveInstanceId(
   world: Pick<World, "env" | "send">,
   { sandbox, baseUrl }: Pick<ResolvedTarget, "sandbox" | "baseUrl">,
 ): Promise<string | null> {

@@ -9,10 +9,10 @@ import { callAt } from "../target/call.ts";
 import { findControlTarget } from "../target/control.ts";
 import type { ResolvedTarget, ServiceConnection } from "../target/resolve.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
-import { unwrapCreate, type CreatedCheckout } from "./create-report.ts";
+import { unwrapCreateResult, type NewCheckout } from "./create-report.ts";
 import type { CheckoutKind } from "./checkout-kinds.ts";
 import { openFolderJournal } from "./folder-journal.ts";
-import { resolveInstance } from "./instance.ts";
+import { resolveInstanceId } from "./instance.ts";
 
 type ManagedCreate = ServiceConnection & {
   readonly kind: CheckoutKind;
@@ -24,9 +24,9 @@ export async function createWithManagedKey(
   context: Context,
   options: ServiceOptions,
   { kind, intent, settings, policy, ...service }: ManagedCreate,
-): Promise<CreatedCheckout> {
+): Promise<NewCheckout> {
   const { world } = context;
-  const target = { ...service.target, instance: await resolveInstance(world, settings) };
+  const target = { ...service.target, instance: await resolveInstanceId(world, settings) };
   unwrap(makeStateFolder(world, settings.journalFolder, options));
   using journal = openFolderJournal(context, settings.journalFolder);
   const result = await runWithSpinner(context, (watch) =>
@@ -42,7 +42,15 @@ export async function createWithManagedKey(
   const { request } = intent;
   const missingCapability = await findMissingCapability(context, result, settings);
   const shell = shellOf(world.env);
-  return unwrapCreate(context, { kind, request, result, missingCapability, targetFlags, settings, shell });
+  return unwrapCreateResult(context, {
+    kind,
+    request,
+    result,
+    missingCapability,
+    targetFlags,
+    settings,
+    shell,
+  });
 }
 
 /** The payment method or currency that the store lacks, according to the sandbox's explanation. */

@@ -2,7 +2,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
-import type { CreatedCheckout } from "./create-report.ts";
+import type { NewCheckout } from "./create-report.ts";
 import type { CheckoutKind } from "./checkout-kinds.ts";
 import { createWithManagedKey } from "./managed-create.ts";
 import { refuseUsage } from "../problem.ts";
@@ -43,7 +43,7 @@ export async function createInSandbox(
   context: Context,
   options: ServiceOptions,
   { kind, request, control, agent: userAgent }: SandboxCreate,
-): Promise<CreatedCheckout> {
+): Promise<NewCheckout> {
   const { target, settings } = await connectToSandbox(context, control);
   return createWithManagedKey(context, options, {
     target: userAgent === undefined ? target : { ...target, userAgent },

@@ -5,7 +5,7 @@ export const text = z.string();
 export const textOrNull = z.nullable(text);
 export const texts = z.array(text);
 
-export type Kind = {
+export type OutputKind = {
   readonly about: string;
   readonly commands: readonly string[];
   readonly jq: string;

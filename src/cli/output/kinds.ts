@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
-import { text, type Kind } from "./kind.ts";
-import { PAYMENT_KINDS } from "./payment-kinds.ts";
-import { SANDBOX_KINDS } from "./sandbox-kinds.ts";
+import { text, type OutputKind } from "./kind.ts";
+import { PAYMENT_OUTPUT_KINDS } from "./payment-kinds.ts";
+import { SANDBOX_OUTPUT_KINDS } from "./sandbox-kinds.ts";
 
-export const KINDS = {
-  ...PAYMENT_KINDS,
-  ...SANDBOX_KINDS,
+export const OUTPUT_KINDS = {
+  ...PAYMENT_OUTPUT_KINDS,
+  ...SANDBOX_OUTPUT_KINDS,
   error: {
     about: "the error of any command, on stderr; stdout is empty",
     commands: [],
@@ -19,8 +19,8 @@ export const KINDS = {
       candidates: z.optional(z.array(z.object({ id: text, about: text }))),
     }),
   },
-} as const satisfies Readonly<Record<string, Kind>>;
+} as const satisfies Readonly<Record<string, OutputKind>>;
 
-export type KindName = keyof typeof KINDS;
+export type OutputKindName = keyof typeof OUTPUT_KINDS;
 
 export const COMMANDS_WITHOUT_RESULT = ["exec", "mcp"] as const;

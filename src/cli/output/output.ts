@@ -1,5 +1,5 @@
 import type { WireOf } from "../../core/shape/wire-names.ts";
-import type { KINDS, KindName } from "./kinds.ts";
+import type { OUTPUT_KINDS, OutputKindName } from "./kinds.ts";
 
 declare const outputMark: unique symbol;
 
@@ -7,10 +7,10 @@ declare const outputMark: unique symbol;
 export type Output = { readonly [outputMark]: true };
 
 type ShapedKind = {
-  [Name in KindName]: (typeof KINDS)[Name] extends { readonly shape: unknown } ? Name : never;
-}[KindName];
+  [Name in OutputKindName]: (typeof OUTPUT_KINDS)[Name] extends { readonly shape: unknown } ? Name : never;
+}[OutputKindName];
 
-export type ResultOf<Name extends ShapedKind> = WireOf<(typeof KINDS)[Name]["shape"]>;
+export type ResultOf<Name extends ShapedKind> = WireOf<(typeof OUTPUT_KINDS)[Name]["shape"]>;
 
 /** The kind exists only at compile time, so that a command does not load the shapes of all kinds. */
 export function output<Name extends ShapedKind>(_kind: Name, value: ResultOf<Name>): Output {

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { requestOperations } from "../../core/control/operations/requests.ts";
 import { webhookOperations } from "../../core/control/operations/webhook.ts";
 import { checkoutResponse, checkoutWire } from "../../core/checkout/wire-shapes.ts";
-import { text, textOrNull, texts, type Kind } from "./kind.ts";
+import { text, textOrNull, texts, type OutputKind } from "./kind.ts";
 
 const journalEntry = z.object({
   key: text,
@@ -69,7 +69,7 @@ const listenChange = z.object({
   reason: z.optional(text),
 });
 
-export const PAYMENT_KINDS = {
+export const PAYMENT_OUTPUT_KINDS = {
   checkout: {
     about: "an order or a session as v1 returns it; after a create, with its idempotency key",
     commands: ["orders create", "sessions create", "sessions get"],
@@ -300,4 +300,4 @@ export const PAYMENT_KINDS = {
     jq: ".html",
     operations: ["saveStory"],
   },
-} as const satisfies Readonly<Record<string, Kind>>;
+} as const satisfies Readonly<Record<string, OutputKind>>;

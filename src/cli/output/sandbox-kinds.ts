@@ -10,14 +10,14 @@ import { faultRequest } from "../../core/fault/shapes.ts";
 import { finding, searchResult } from "../../core/judge/shapes.ts";
 import { shownDrill } from "../../core/readiness/drill-shapes.ts";
 import { hold } from "../../core/webhook/hold.ts";
-import { text, textOrNull, texts, type Kind } from "./kind.ts";
+import { text, textOrNull, texts, type OutputKind } from "./kind.ts";
 
 const { name, ...judgement } = checklist.shape.items.def.element.shape;
 const partVerdict = z.enum(["passed", "failed", "unknown"]);
 const scheduledFault = z.union([faultRequest, z.object({ action: text, match: z.unknown() })]);
 const settingDifferences = z.array(z.object({ field: text, from: text, to: text }));
 
-export const SANDBOX_KINDS = {
+export const SANDBOX_OUTPUT_KINDS = {
   snapshot: {
     about: "a new or replaced snapshot",
     commands: ["snapshots create"],
@@ -444,4 +444,4 @@ export const SANDBOX_KINDS = {
     jq: ".markdown",
     shape: z.object({ topic: text, summary: text, markdown: text, next: text }),
   },
-} as const satisfies Readonly<Record<string, Kind>>;
+} as const satisfies Readonly<Record<string, OutputKind>>;

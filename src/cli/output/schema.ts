@@ -2,25 +2,25 @@ import * as z from "zod/mini";
 import { CONTROL_OPERATIONS } from "../../core/control/operations.ts";
 import { commandMapSchema } from "../../core/help/map.ts";
 import { rulesOf, wireSchema } from "../../core/shape/wire-names.ts";
-import type { Kind } from "./kind.ts";
-import { KINDS, type KindName } from "./kinds.ts";
+import type { OutputKind } from "./kind.ts";
+import { OUTPUT_KINDS, type OutputKindName } from "./kinds.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
 export function outputSchema(): Json {
-  const names = Object.keys(KINDS) as readonly KindName[];
+  const names = Object.keys(OUTPUT_KINDS) as readonly OutputKindName[];
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     $id: "https://hosted-checkout.invalid/output.schema.json",
     title: "Results of the command line with --json",
     description: "Each definition is a kind of result. Later versions may add fields.",
     $defs: Object.fromEntries(
-      names.map((name) => [name, { description: KINDS[name].about, ...schemaOf(name) }]),
+      names.map((name) => [name, { description: OUTPUT_KINDS[name].about, ...schemaOf(name) }]),
     ),
   };
 }
 
-export function schemaOf(name: KindName, { isClosed = false } = {}): Json {
+export function schemaOf(name: OutputKindName, { isClosed = false } = {}): Json {
   if (name === "error")
     return { ...shapeSchema(name, isClosed), additionalProperties: { type: ["string", "number"] } };
   if (name === "help")
@@ -28,12 +28,12 @@ export function schemaOf(name: KindName, { isClosed = false } = {}): Json {
   return shapeSchema(name, isClosed);
 }
 
-function shapeSchema(name: KindName, isClosed: boolean): Json {
-  const [onlySchema, ...tail] = shapesOf(KINDS[name]).map((shape) => jsonSchema(shape, isClosed));
+function shapeSchema(name: OutputKindName, isClosed: boolean): Json {
+  const [onlySchema, ...tail] = shapesOf(OUTPUT_KINDS[name]).map((shape) => jsonSchema(shape, isClosed));
   return onlySchema !== undefined && tail.length === 0 ? onlySchema : { anyOf: [onlySchema, ...tail] };
 }
 
-function shapesOf({ operations = [], shape }: Kind): readonly z.ZodMiniType[] {
+function shapesOf({ operations = [], shape }: OutputKind): readonly z.ZodMiniType[] {
   const answers = operations.map((name) => CONTROL_OPERATIONS[name].answer);
   return [...new Set([...answers, ...(shape === undefined ? [] : [shape])])];
 }

@@ -2,7 +2,7 @@ import { register, switchOption, valueOption, type Context, type Group } from ".
 import { choiceParser } from "../parsers.ts";
 import { noSandboxProblem, Refused } from "../problem.ts";
 import { assignmentCommand } from "../../core/shell/quote.ts";
-import { accessOf, noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
+import { storeAccessOf, noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
 import { findRunningSandbox, runningReadyMessage, type RunningSandbox } from "./running.ts";
 import { type CommonOptions, withoutOwnStore } from "../target/surroundings.ts";
 import { output } from "../output/output.ts";
@@ -88,7 +88,7 @@ async function readAccess(context: Context, options: EnvOptions, sandbox: Runnin
   const { origin } = new URL(sandbox.description.baseUrl);
   const chosenStore = around.chosenStore();
   if (options.store === undefined && chosenStore === undefined) {
-    const access = accessOf(runningReadyMessage(context, sandbox));
+    const access = storeAccessOf(runningReadyMessage(context, sandbox));
     const { revokedKeyEnds: revokedLastFours = [], ownSecrets } = sandbox.description;
     return { ...access, baseUrl: `${origin}/v1`, ownSecrets, revokedLastFours };
   }

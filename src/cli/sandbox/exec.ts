@@ -8,7 +8,7 @@ import { createScopedFaults } from "../fault/scoped-faults.ts";
 import type { RequestedFaults } from "../fault/requested-faults.ts";
 import { readStoreAccess, refuseWithoutKey } from "../store/access.ts";
 import { reserveJournalFolder, programVariables } from "../store/program-variables.ts";
-import { accessOf, noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
+import { storeAccessOf, noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
 import { wholeNumberParser } from "../parsers.ts";
 import { accept } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
@@ -115,7 +115,7 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
       using journal = reserveJournalFolder(world, baseUrl);
       const { ready, adminToken } = sandbox;
       const tokens = { controlToken: token, adminToken: options.admin === true ? adminToken : undefined };
-      const env = { ...childEnvironment(world, accessOf(ready), tokens), ...journal.variables };
+      const env = { ...childEnvironment(world, storeAccessOf(ready), tokens), ...journal.variables };
       const end = await world.runProgram({ program, args, env });
       if (options.keep === true && stop.readSignal() === undefined) {
         const address = sandbox.ready.portal_url ?? baseUrl;

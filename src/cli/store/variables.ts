@@ -10,7 +10,7 @@ export type StoreAccess = {
   readonly ownSecrets?: number | undefined;
 };
 
-export function accessOf(message: ReadyMessage): StoreAccess {
+export function storeAccessOf(message: ReadyMessage): StoreAccess {
   const { base_url: baseUrl, api_key: apiKey, store_id: storeId, signing_secret: signingSecret } = message;
   return { baseUrl, apiKey, storeId, signingSecret };
 }
