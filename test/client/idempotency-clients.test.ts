@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { orderIdLike } from "../../src/core/readiness/drilled-order-ids.ts";
+import { similarOrderId } from "../../src/core/readiness/drilled-order-ids.ts";
 import { englishOf, factOf } from "../../src/core/readiness/drills/said.ts";
 import { causeName } from "../support/drill-site.ts";
 import { FINDINGS, UNSEEN_REASONS } from "../support/broken.table.ts";
@@ -188,7 +188,7 @@ test("a generated order_id has the form of the merchant's order_id, and no order
     ["a-name-of-thirty-two-characters-", undefined],
   ];
   for (const [like, shape] of rows) {
-    const made = orderIdLike(like, random);
+    const made = similarOrderId(like, random);
     if (shape === undefined) expect([like, made]).toEqual([like, undefined]);
     else expect([like, made]).toEqual([like, expect.stringMatching(shape)]);
     expect(made).not.toBe(like);

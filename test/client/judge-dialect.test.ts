@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parseDialect } from "../../src/core/calibration/dialect-section.ts";
-import { DRILL_CAUSES } from "../../src/core/readiness/drills/webhook-advice.ts";
+import { RECEIVER_CAUSES } from "../../src/core/readiness/drills/webhook-advice.ts";
 import { SIGNATURE_FORMS, type Dialect } from "../../src/core/shape/dialect.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import { SEED, size } from "../support/campaign.ts";
@@ -56,7 +56,7 @@ test.each([OTHER, FIELDS_ALONE])(
       report.drills.flatMap(({ steps }) => steps.flatMap(({ cause: said }) => said ?? [])),
     );
     expect(others).toEqual([]);
-    expect(cause).toMatch(inOrder(DRILL_CAUSES.default_names("{names}")));
+    expect(cause).toMatch(inOrder(RECEIVER_CAUSES.default_names("{names}")));
     expect(cause).toContain("data → object");
     expect(cause).toContain(file === OTHER ? "Checkout-Signature → X-Svc-Signature" : "event_id → –");
   },

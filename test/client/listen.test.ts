@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import {
   DEFAULT_HEADER_NAMES,
-  headersIn,
+  headersInDialect,
   headerValues,
   signHeaders,
 } from "../../src/core/webhook/signature.ts";
@@ -990,7 +990,7 @@ test("listen --header-names verifies a service's own headers, and forwards them 
   const timestamp = Math.floor(harness.clock.now() / 1000);
   const send = async (named: typeof names): Promise<number | undefined> => {
     const signed = signHeaders([SECRET], { eventId: EVENT.event_id, timestamp, rawBody: body });
-    const headers = headersIn({ headers: { ...named, event_id: named.eventId } }, signed);
+    const headers = headersInDialect({ headers: { ...named, event_id: named.eventId } }, signed);
     const rawHeaders = ["Host", "127.0.0.1:4300", ...Object.entries(headers).flat()];
     return (await harness.programOn(4300)?.answer({ method: "POST", target: "/", rawHeaders, body }))?.status;
   };

@@ -31,7 +31,7 @@ import { historyOf } from "../../src/core/judge/schedule-history.ts";
 import { placeTable } from "../../src/core/judge/search.ts";
 import { parseView } from "../../src/core/judge/view.ts";
 import type { Cause } from "../../src/core/readiness/drills/judge-causes.ts";
-import { fractionOf } from "../../src/core/fault/fraction.ts";
+import { hashedFractionOf } from "../../src/core/fault/fraction.ts";
 import { SEED } from "../support/campaign.ts";
 
 const NO_KILLS = { request: [], delivery: [] };
@@ -78,7 +78,7 @@ test("shrinking a schedule keeps the violation, removes every unneeded fault, an
     fc.property(schedule, fc.nat(), (from, salt) => {
       // An arbitrary predicate: a violation may also depend on the absence of a step.
       const isBroken = (one: Schedule): boolean =>
-        scheduleKey(one) === scheduleKey(from) || fractionOf(`${salt} ${scheduleKey(one)}`) < 0.4;
+        scheduleKey(one) === scheduleKey(from) || hashedFractionOf(`${salt} ${scheduleKey(one)}`) < 0.4;
       const [least, tried] = shrunk(from, isBroken);
       expect(isBroken(least)).toBe(true);
       expect(isPartOf(least, from)).toBe(true);
@@ -94,7 +94,7 @@ test("shrinking a schedule keeps the violation, removes every unneeded fault, an
 test("shrinking a schedule keeps exactly the faults that the violation needs", () => {
   fc.assert(
     fc.property(schedule, fc.nat(), (from, salt) => {
-      const needed = from.faults.filter((_fault, at) => fractionOf(`${salt} ${at}`) < 0.5);
+      const needed = from.faults.filter((_fault, at) => hashedFractionOf(`${salt} ${at}`) < 0.5);
       const [least] = shrunk(from, (one) => isPartOf({ faults: needed, payer: "succeeded" }, one));
       expect(least).toEqual({ faults: needed, payer: "succeeded" });
     }),
@@ -108,7 +108,7 @@ function wavesOf(salt: number, seed: string): { readonly all: Schedule[]; readon
   const runs: KnownRun[] = [];
   const run = (one: Schedule): void => {
     all.push(one);
-    const draw = (what: string): number => fractionOf(`${salt} ${what} ${scheduleKey(one)}`);
+    const draw = (what: string): number => hashedFractionOf(`${salt} ${what} ${scheduleKey(one)}`);
     const extra: StepPlace[] =
       draw("retry") < 0.3 ? [{ kind: "request", method: "POST", path: "/v1/orders", nth: 2 }] : [];
     runs.push({

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Words } from "../../src/core/language.ts";
 import type { DrillSentence } from "../../src/core/readiness/drill-sentences.ts";
 import { HISTORY_NAMES, stepTitle } from "../../src/core/judge/histories/histories.ts";
-import { factOf, FACT_TABLES, wordsOf } from "../../src/core/readiness/drills/said.ts";
+import { factOf, FACT_TABLES, stepTextWords } from "../../src/core/readiness/drills/said.ts";
 import { WEBHOOK_STEP_TITLES } from "../../src/core/readiness/drills/webhook.ts";
 
 const NAMES = FACT_TABLES.flatMap((table) => Object.keys(table));
@@ -15,7 +15,7 @@ test("every coded message has a sentence in both languages, with the same values
     ...HISTORY_NAMES.map((name) => stepTitle("duplicates", name)),
   ];
   const values = ["v0", "v1", "v2", "v3"];
-  const all = [...titles, ...NAMES.map((name) => wordsOf(factOf(name, ...values)))];
+  const all = [...titles, ...NAMES.map((name) => stepTextWords(factOf(name, ...values)))];
   const isEnglish = /[A-Za-z]+ [A-Za-z]+ [A-Za-z]+/;
   const isCode = /checkout( [a-z]+)+|POST GET/g;
   expect(
@@ -45,9 +45,9 @@ test("a coded message is shown with its sentence and values, and a nested messag
     ["unpaid"],
   ];
   for (const [name, ...values] of rows)
-    expect(wordsOf(factOf(name, ...values))).toEqual(rowWords(name, ...values));
+    expect(stepTextWords(factOf(name, ...values))).toEqual(rowWords(name, ...values));
   const [english, chinese] = rowWords("exited", "1", "no table");
-  expect(wordsOf(factOf("shows_unpaid", factOf("exited", "1", "no table")))).toEqual([
+  expect(stepTextWords(factOf("shows_unpaid", factOf("exited", "1", "no table")))).toEqual([
     rowWords("shows_unpaid", english)[0],
     rowWords("shows_unpaid", chinese)[1],
   ]);
@@ -57,6 +57,6 @@ test.each(["something that an older version said", factOf("of_next_year", "x"), 
   "a coded message without a sentence is shown as its text or its name: %j",
   (said) => {
     const text = typeof said === "string" ? said : said.fact;
-    expect(wordsOf(said)).toEqual([text, text]);
+    expect(stepTextWords(said)).toEqual([text, text]);
   },
 );

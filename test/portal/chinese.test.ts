@@ -2,7 +2,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { HISTORY_NAMES } from "../../src/core/judge/histories/histories.ts";
-import { factOf, FACT_TABLES, wordsOf } from "../../src/core/readiness/drills/said.ts";
+import { factOf, FACT_TABLES, stepTextWords } from "../../src/core/readiness/drills/said.ts";
 import { WEBHOOK_STEP_TITLES } from "../../src/core/readiness/drills/webhook.ts";
 import type { DrillKind } from "../../src/core/readiness/names.ts";
 import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
@@ -231,7 +231,7 @@ test("no Chinese page of the portal contains one of the program's English senten
   }
   const launch = await portal.get(`${home}/launch`);
   for (const cause of ["takes_all", "books_again", "new_key", "believes_return"])
-    expect(launch.text).toContain(wordsOf(factOf(cause))[1]);
+    expect(launch.text).toContain(stepTextWords(factOf(cause))[1]);
   const unknown = "00000000-0000-7000-8000-00000000dead";
   for (const path of [
     "checkouts",

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { calibrationRecord } from "../../src/core/calibration/calibration.ts";
-import { HOOK_PATH, RETURN_PATH } from "../../src/core/calibration/payment.ts";
+import { WEBHOOK_PATH, RETURN_PATH } from "../../src/core/calibration/payment.ts";
 import { eventually } from "../support/eventually.ts";
 import { begin, runHere, startSandbox } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -21,7 +21,7 @@ test("calibrate --with-payer receives events on its own port, and confirms the s
     const lines = running.output.stderr.split("\n").slice(0, -1);
     const addresses = lines.flatMap((line) => /https?:\S+/.exec(line) ?? []).map((text) => new URL(text));
     const url = addresses.find(({ pathname }) => pathname.startsWith("/pay/"));
-    const hooks = addresses.find(({ pathname }) => pathname === HOOK_PATH);
+    const hooks = addresses.find(({ pathname }) => pathname === WEBHOOK_PATH);
     const back = addresses.find(({ pathname }) => pathname === RETURN_PATH);
     if (!url || !hooks || !back) throw new Error(running.output.stderr);
     return { url, hooks: hooks.href, back };

@@ -10,7 +10,7 @@ import { openCheckout, STATUSES, type Checkout } from "../../src/core/checkout/c
 import { createEvent, createTestEvent } from "../../src/core/checkout/event.ts";
 import {
   DEFAULT_HEADER_NAMES,
-  headersIn,
+  headersInDialect,
   signatureOf,
   signHeaders,
 } from "../../src/core/webhook/signature.ts";
@@ -226,7 +226,7 @@ test("verifySignature reads headers of Fetch, Node and raw lines, under the conf
   const names = { eventId: "X-Id", timestamp: "X-Time", signature: "X-Sign" };
   const dialect = { headers: { event_id: "X-Id", timestamp: "X-Time", signature: "X-Sign" } };
   const own = signHeaders([SECRET], { eventId: "e", timestamp: AT, rawBody: Buffer.from("{}") });
-  const renamed = headersIn(dialect, own);
+  const renamed = headersInDialect(dialect, own);
   expect(renamed).toEqual({
     "X-Id": "e",
     "X-Time": String(AT),

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { API_ACTIONS, type ApiAction } from "../../src/core/fault/actions.ts";
-import { matchesPattern } from "../../src/core/fault/fault.ts";
+import { matchesWildcard } from "../../src/core/fault/fault.ts";
 import { FAULT_PROFILES } from "../../src/core/fault/actions.ts";
 import { createHarness, EPHEMERAL, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
@@ -357,7 +357,7 @@ test("a fault's path pattern matches like the equivalent regular expression", ()
   const pattern = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join("*"));
   fc.assert(
     fc.property(pattern, fc.stringMatching(/^[ab]{0,8}$/), (one, text) => {
-      expect(matchesPattern(one, text)).toBe(new RegExp(`^${one.replaceAll("*", ".*")}$`).test(text));
+      expect(matchesWildcard(one, text)).toBe(new RegExp(`^${one.replaceAll("*", ".*")}$`).test(text));
     }),
   );
 });

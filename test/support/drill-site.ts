@@ -5,7 +5,7 @@ import { NOTES } from "../../src/core/readiness/drills/judge-sentences.ts";
 import { JUDGED_INVARIANTS } from "../../src/core/readiness/drills/judged-invariants.ts";
 import { englishOf, factOf } from "../../src/core/readiness/drills/said.ts";
 import {
-  DRILL_CAUSES,
+  RECEIVER_CAUSES,
   DRILL_NOTES,
   type DrillCause,
 } from "../../src/core/readiness/drills/webhook-advice.ts";
@@ -98,7 +98,7 @@ export async function openDrillSite(receiver: Receiver = right, start = EPHEMERA
   };
 }
 
-const CAUSE_TABLES = [CAUSES, NOTES, DRILL_CAUSES, DRILL_NOTES, JUDGED_INVARIANTS];
+const CAUSE_TABLES = [CAUSES, NOTES, RECEIVER_CAUSES, DRILL_NOTES, JUDGED_INVARIANTS];
 const CAUSE_NAMES = CAUSE_TABLES.flatMap((table) => Object.keys(table));
 /** The text of the only cause with other values than the id of the endpoint, before its first value. */
 const [UNEXPLAINED = ""] = englishOf(factOf("not_explained", "\0", "\0", "\0", "\0")).split("\0");

@@ -3,7 +3,7 @@ import { openCheckout } from "../../src/core/checkout/checkout.ts";
 import { createEvent } from "../../src/core/checkout/event.ts";
 import { checkoutJson } from "../../src/core/checkout/wire.ts";
 import { drillSteps } from "../../src/core/judge/forms/causes.ts";
-import { inEnglish } from "../../src/core/readiness/drills/said.ts";
+import { stepInEnglish } from "../../src/core/readiness/drills/said.ts";
 import { sendForms, type FormsContext, type FormReceiver } from "../../src/client/judge/forms/forms.ts";
 import type { Dialect } from "../../src/core/shape/dialect.ts";
 import { createWire } from "./drill-wire.ts";
@@ -83,7 +83,7 @@ export async function drillWebhooksInMemory(
     now,
   };
   const drilled = await sendForms({ world, post, mayRun: () => true }, subject);
-  const steps = drillSteps(drilled, subject).map(inEnglish);
+  const steps = drillSteps(drilled, subject).map(stepInEnglish);
   return { passed: steps.every((step) => step.passed), drills: [{ steps, endpoint_id: ENDPOINT.id }] };
 }
 

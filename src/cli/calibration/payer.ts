@@ -3,7 +3,7 @@ import type { ServiceTarget } from "../../client/api/client.ts";
 import type { ProbeOptions } from "../../client/calibration/calibrate.ts";
 import { awaitPayment } from "../../client/calibration/payment.ts";
 import { createCalibrationReceiver } from "../../client/calibration/receiver.ts";
-import { HOOK_PATH, RETURN_PATH, type PaymentEvidence } from "../../core/calibration/payment.ts";
+import { WEBHOOK_PATH, RETURN_PATH, type PaymentEvidence } from "../../core/calibration/payment.ts";
 import {
   checkoutInAnswer,
   FIRST_PROBE,
@@ -94,7 +94,7 @@ export async function openPaymentReceiver(context: Context, options: PayerOption
 function instructionsFor(origin: string, hasSecret: boolean): string {
   return [
     "the service must know these addresses, or the addresses of a tunnel to them:",
-    `  webhook endpoint  ${origin}${HOOK_PATH}`,
+    `  webhook endpoint  ${origin}${WEBHOOK_PATH}`,
     `  return address    ${origin}${RETURN_PATH}`,
     "after the payment, follow the link back to the shop",
     ...(hasSecret ? [] : ["without --secret-file no signature is verified"]),

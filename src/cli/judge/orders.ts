@@ -4,9 +4,9 @@ import type { ViewedCheckout } from "../../client/judge/shop/view.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
-import { bytesOf } from "../../core/fault/fraction.ts";
+import { hashedBytesOf } from "../../core/fault/fraction.ts";
 import { DRILL_AGENT } from "../../core/network/headers.ts";
-import { orderIdLike } from "../../core/readiness/drilled-order-ids.ts";
+import { similarOrderId } from "../../core/readiness/drilled-order-ids.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { Context } from "../command.ts";
@@ -97,8 +97,8 @@ export async function createOrderIdGenerator(
   let drawCount = 0;
   const newId = (): string => {
     drawCount += 1;
-    const bytes = bytesOf(`${seed}\n${newestId}\n${drawCount}`);
-    return orderIdLike(sampleId, bytes) ?? `order-${Buffer.from(bytes.subarray(0, 6)).toString("hex")}`;
+    const bytes = hashedBytesOf(`${seed}\n${newestId}\n${drawCount}`);
+    return similarOrderId(sampleId, bytes) ?? `order-${Buffer.from(bytes.subarray(0, 6)).toString("hex")}`;
   };
   return {
     newId,

@@ -5,8 +5,8 @@ import { historyOf, stepTitle } from "../../core/judge/histories/histories.ts";
 import { MISSING_FIELDS, type MissingField } from "../../core/readiness/drills/judge-sentences.ts";
 import { english } from "../../core/language.ts";
 import type { DrillStep, DrillVerdict } from "../../core/readiness/drill-shapes.ts";
-import { englishOf, inEnglish } from "../../core/readiness/drills/said.ts";
-import { DRILL_NAMES, RUN_COMMAND, type DrillKind } from "../../core/readiness/names.ts";
+import { englishOf, stepInEnglish } from "../../core/readiness/drills/said.ts";
+import { DRILL_NAMES, CHECKLIST_RUN_COMMAND, type DrillKind } from "../../core/readiness/names.ts";
 import { printable } from "../../core/text.ts";
 import { EXIT } from "../problem.ts";
 import { drillLines, verdictMark, type DrillLayout } from "../readiness/drill.ts";
@@ -61,7 +61,7 @@ function titleOf({ name }: JudgedHistory): string {
 export function runJson(report: RunReport) {
   const { seed, histories, records, missingFields } = report;
   const parts = records.map(({ leftOutCount: _left, steps, ...record }) =>
-    Object.assign(record, { steps: steps.map(inEnglish) }),
+    Object.assign(record, { steps: steps.map(stepInEnglish) }),
   );
   const [onlyPart, ...otherParts] = parts;
   const leftOutPart = leftOutPartOf(report);
@@ -125,7 +125,7 @@ function findingsOfForms({ steps }: PartRecord) {
       history: firstStep.name,
       got: englishOf(firstStep.got),
       story: [],
-      rerun: `${RUN_COMMAND} webhooks`,
+      rerun: `${CHECKLIST_RUN_COMMAND} webhooks`,
     };
   });
 }

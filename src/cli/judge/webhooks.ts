@@ -10,7 +10,7 @@ import type { ShopSection } from "../../core/judge/shop.ts";
 import { webhookSubject } from "../../core/readiness/drills/drill.ts";
 import { drillSteps } from "../../core/judge/forms/causes.ts";
 import { wasOutOfReach } from "../../core/judge/forms/requests.ts";
-import { inEnglish } from "../../core/readiness/drills/said.ts";
+import { stepInEnglish } from "../../core/readiness/drills/said.ts";
 import { WEBHOOK_STEP_TITLES } from "../../core/readiness/drills/webhook.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import { loadConfig } from "../../host/config/load.ts";
@@ -198,7 +198,7 @@ function drillJson({ endpointId, url, checkout, now, verdict, steps, subject, re
     subject,
     passed: record?.passed ?? false,
     at: toIso(record?.at ?? now),
-    steps: steps.map(inEnglish),
+    steps: steps.map(stepInEnglish),
     verdict,
     endpoint_id: endpointId,
     url,

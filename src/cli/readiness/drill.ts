@@ -1,6 +1,6 @@
 import { english } from "../../core/language.ts";
 import { stepTitle } from "../../core/judge/histories/histories.ts";
-import { inEnglish } from "../../core/readiness/drills/said.ts";
+import { stepInEnglish } from "../../core/readiness/drills/said.ts";
 import { printable } from "../../core/text.ts";
 import type { Printer, Style } from "../printer.ts";
 import { tableRows } from "../table.ts";
@@ -18,7 +18,7 @@ const MAX_LISTED_STEPS = 3;
 
 export async function drillLines(drillSteps: readonly DrillStep[], layout: DrillLayout): Promise<string> {
   const { style, showsAll } = layout;
-  const steps = drillSteps.map(inEnglish);
+  const steps = drillSteps.map(stepInEnglish);
   const failedSteps = steps.filter(({ passed }) => !passed);
   const passedSteps = steps.filter(({ passed }) => passed);
   const groups = [...Map.groupBy(failedSteps, ({ cause }) => cause)].map(([cause, causeSteps]) => {

@@ -1,4 +1,4 @@
-import { addMessage, type Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
+import { toDiagnosis, type Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import { compareWithEvent, idsIn } from "../../core/webhook/diagnosis/event-comparison.ts";
 import type { Context } from "../command.ts";
 import { catchRefusal } from "../problem.ts";
@@ -21,7 +21,7 @@ async function findAndCompare(context: Context, rawBody: Uint8Array): Promise<Di
     const { value: event } = await catchRefusal(callAt(context, target, showCall));
     if (event === undefined) continue;
     const diagnosis = compareWithEvent(rawBody, { ...event, body: event.sentBody ?? event.body });
-    return diagnosis && addMessage(diagnosis, true);
+    return diagnosis && toDiagnosis(diagnosis, true);
   }
   return undefined;
 }

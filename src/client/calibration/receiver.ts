@@ -1,4 +1,4 @@
-import { HOOK_PATH, RETURN_PATH, type ReceivedRequest } from "../../core/calibration/payment.ts";
+import { WEBHOOK_PATH, RETURN_PATH, type ReceivedRequest } from "../../core/calibration/payment.ts";
 import { checkHost, type AllowedHosts } from "../../core/loopback.ts";
 import { headerValues } from "../../core/webhook/signature.ts";
 import type { HttpRequest, HttpResponse, Service, World } from "../../world.ts";
@@ -19,7 +19,7 @@ export function createCalibrationReceiver({ now }: Pick<World, "now">, orderId: 
       return plainAnswer(403, "not allowed here");
     const path = target.split("?")[0];
     const receivedRequest = { at: now(), method, target, rawHeaders, body };
-    if (method === "POST" && path === HOOK_PATH) {
+    if (method === "POST" && path === WEBHOOK_PATH) {
       const isOfOrder = Buffer.from(body).includes(orderId);
       const status = isOfOrder && deliveries.length === 0 ? 503 : 204;
       if (isOfOrder && deliveries.length < MAX_DELIVERIES)

@@ -8,7 +8,7 @@ import { isRecord } from "../../core/json.ts";
 import { formatAmount } from "../../core/money.ts";
 import {
   backdate,
-  claim,
+  changeEventFields,
   type DrillRequest,
   type Mutations,
 } from "../../core/readiness/drills/webhook-case.ts";
@@ -59,7 +59,7 @@ export function eventVariant(
       return { text, ...(hasField(dialect, "event_id") && { hasOtherId: true }) };
     }
     case "unknown_type": {
-      const changeEvent = claim(({ type, sequence, data }) => ({
+      const changeEvent = changeEventFields(({ type, sequence, data }) => ({
         event_id: id,
         type: String(type).replace(/[^.]*$/, UNKNOWN_STATUS),
         sequence: Number(sequence) + 1,
@@ -68,7 +68,7 @@ export function eventVariant(
       return { text: "an event of a type that does not exist", ownId: id, hasOtherId: true, changeEvent };
     }
     case "new_type": {
-      const changeEvent = claim(({ type, sequence }) => ({
+      const changeEvent = changeEventFields(({ type, sequence }) => ({
         event_id: id,
         type: String(type).replace(/[^.]*$/, UNKNOWN_STATUS),
         sequence: Number(sequence) + 1,
@@ -90,7 +90,7 @@ export function eventVariant(
 }
 
 function foreignVariant(id: string, amount: number, currency: string): EventVariant {
-  const changeEvent = claim(({ data }) => ({
+  const changeEvent = changeEventFields(({ data }) => ({
     sequence: 3,
     data: { ...(isRecord(data) && data), id, amount_minor: amount, currency },
   }));
@@ -101,7 +101,7 @@ function foreignVariant(id: string, amount: number, currency: string): EventVari
 export function similarVariant(eventId: string, samePart: SamePart): EventVariant {
   const id = eventIdLike(eventId, samePart);
   const text = "{type}, with an id that resembles another one";
-  return { text, ownId: id, hasOtherId: true, changeEvent: claim(() => ({ event_id: id })) };
+  return { text, ownId: id, hasOtherId: true, changeEvent: changeEventFields(() => ({ event_id: id })) };
 }
 
 export function isDeliverable({ state, pausedBy }: Pick<EndpointEntry, "state" | "pausedBy">): boolean {

@@ -9,7 +9,7 @@ import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
 import { printableLiteral } from "../text.ts";
-import { HEADER_NAME_PATTERN, HTTP_HEADERS } from "../webhook/header-names.ts";
+import { HEADER_NAME_PATTERN, RESERVED_HEADERS_PATTERN } from "../webhook/header-names.ts";
 import { headerNamesIn } from "../webhook/signature.ts";
 
 /** Statuses that interface 18 states. A dialect must keep them; only `session_not_found` may change to one of them. */
@@ -22,7 +22,9 @@ const REQUIRED_FIELDS: ReadonlySet<string> = new Set(["type", "data"]);
 
 const SERVICE_HEADERS = /^(?:authorization|cookie|set-cookie|user-agent|retry-after|x-request-id|host)$/i;
 const isReserved = (name: string): boolean =>
-  HTTP_HEADERS.test(name) || SERVICE_HEADERS.test(name) || name.toLowerCase() === FAULT_HEADER.toLowerCase();
+  RESERVED_HEADERS_PATTERN.test(name) ||
+  SERVICE_HEADERS.test(name) ||
+  name.toLowerCase() === FAULT_HEADER.toLowerCase();
 
 function recordSchema<Value>(
   ourNames: readonly string[],

@@ -11,12 +11,12 @@ import {
   SIGNATURES_PATTERN,
   TIMESTAMP_PATTERN,
 } from "../webhook/signature.ts";
-import { eventOf, type PaymentEvidence, type ReceivedRequest } from "./payment.ts";
+import { eventInRequest, type PaymentEvidence, type ReceivedRequest } from "./payment.ts";
 import {
   AMOUNT_MINOR,
   BOTH_FORMS_PROBE,
   checkoutInAnswer,
-  codeOf,
+  errorCodeIn,
   FIRST_PROBE,
   PROBES,
   REPLAY_PROBE,
@@ -60,7 +60,7 @@ function observedCodes(answers: ProbeAnswers) {
   const codes = new Map<ErrorCode, NonNullable<Dialect["errors"]>[string]>();
   for (const { name, checks } of PROBES) {
     const answer = answers.get(name);
-    const code = answer && codeOf(answer);
+    const code = answer && errorCodeIn(answer);
     for (const { refusal: ourCode } of checks) {
       if (ourCode === undefined || codes.has(ourCode) || typeof code !== "string") continue;
       const isOtherStatus = answer?.status !== ERRORS[ourCode].status && ourCode !== "session_not_found";
@@ -112,7 +112,7 @@ const FIELD_FORMS: Readonly<Record<string, Form>> = {
 
 function observedEvents(deliveries: readonly ReceivedRequest[]) {
   const types = new Map<string, string>();
-  const [events, headerSets] = [deliveries.map(eventOf), deliveries.map(headersOf)];
+  const [events, headerSets] = [deliveries.map(eventInRequest), deliveries.map(headersOf)];
   const [event, sentHeaders] = [events[0], headerSets[0]];
   if (event === undefined || sentHeaders === undefined) return { types };
   const headers = findNames(headerSets, HEADER_FORMS, undefined);

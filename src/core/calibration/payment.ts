@@ -32,7 +32,7 @@ export type PaymentEvidence = {
 export type PaidOrder = { readonly id: unknown; readonly orderId: string };
 
 export const RETURN_PATH = "/return";
-export const HOOK_PATH = "/hooks";
+export const WEBHOOK_PATH = "/hooks";
 export const PAID_STATUS = "succeeded";
 
 export type PaymentVerdict = {
@@ -69,7 +69,7 @@ function verdictOf(holds: boolean, expected: string, evidence: PaymentVerdict["e
   return { verdict: holds ? "confirmed" : "contradicted", expected, evidence };
 }
 
-export function eventOf({ body }: ReceivedRequest): Readonly<Record<string, unknown>> {
+export function eventInRequest({ body }: ReceivedRequest): Readonly<Record<string, unknown>> {
   const value = parseJson(decodeUtf8(body) ?? "");
   return isRecord(value) ? value : {};
 }
@@ -86,7 +86,7 @@ function judgeStates({ deliveries, retrieval }: PaymentEvidence): PaymentVerdict
   if (status === "expired") return verdictOf(false, "payable for an hour", retrieval);
   if (status !== PAID_STATUS && STATUSES.some((candidate) => candidate === status))
     return unobservedVerdict(`the order was not paid; it is ${String(status)}`);
-  const statuses = new Set(deliveries.map((delivery) => dataOf(eventOf(delivery))["status"]));
+  const statuses = new Set(deliveries.map((delivery) => dataOf(eventInRequest(delivery))["status"]));
   statuses.delete(undefined);
   const statusesText = [...statuses].join(", ");
   const isInOrder = statusesText === "" || /^(?:created, )?pending, succeeded$/.test(statusesText);
@@ -96,7 +96,7 @@ function judgeStates({ deliveries, retrieval }: PaymentEvidence): PaymentVerdict
 function judgeEvents({ deliveries }: PaymentEvidence): PaymentVerdict {
   const [lastDelivery] = deliveries.slice(-1);
   if (lastDelivery === undefined) return NO_DELIVERY_VERDICT;
-  const failure = deliveries.find((delivery) => !isOurEvent(eventOf(delivery)));
+  const failure = deliveries.find((delivery) => !isOurEvent(eventInRequest(delivery)));
   return verdictOf(
     failure === undefined,
     `order.<status> with ${EVENT_FIELDS.join(", ")}, and in data the fields of an answer`,

@@ -109,7 +109,7 @@ function refusalCheck(decision: number, code: ErrorCode): ProbeCheck {
   return {
     decision,
     expected: `${status} ${code}, as JSON`,
-    holds: (answer) => answer.status === status && isJson(answer) && codeOf(answer) === code,
+    holds: (answer) => answer.status === status && isJson(answer) && errorCodeIn(answer) === code,
     refusal: code,
   };
 }
@@ -170,7 +170,7 @@ function isJson({ headers }: ProbeAnswer): boolean {
   return /^application\/json *(?:;|$)/i.test(headers["content-type"] ?? "");
 }
 
-export function codeOf({ body }: ProbeAnswer): unknown {
+export function errorCodeIn({ body }: ProbeAnswer): unknown {
   return isRecord(body["error"]) ? body["error"]["code"] : undefined;
 }
 

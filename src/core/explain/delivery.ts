@@ -1,6 +1,6 @@
 import type { Hold } from "../webhook/hold.ts";
 import { isSuccess, type DeliveryState } from "../webhook/delivery.ts";
-import { isHolding, type DeliveryAction } from "../fault/actions.ts";
+import { isHoldingAction, type DeliveryAction } from "../fault/actions.ts";
 import type { AppliedFault } from "../fault/shapes.ts";
 import type { Translator } from "../language.ts";
 import { causeOf, falseSuccessCause, type AttemptOutcome, type LikelyCause } from "./delivery-causes.ts";
@@ -63,5 +63,5 @@ export function causeText(attempt: CauseMaterial, say: Translator): string | und
 }
 
 export function holdingFault({ fault }: Pick<StoryDelivery, "fault">): DeliveryAction | undefined {
-  return fault !== null && isHolding(fault.action) ? fault.action : undefined;
+  return fault !== null && isHoldingAction(fault.action) ? fault.action : undefined;
 }

@@ -28,11 +28,11 @@ export function isApiAction(action: FaultAction): action is ApiAction {
   return API_ACTIONS.some((apiAction) => apiAction === action);
 }
 
-export function isHolding(action: string): action is (typeof HOLDING_ACTIONS)[number] {
+export function isHoldingAction(action: string): action is (typeof HOLDING_ACTIONS)[number] {
   return HOLDING_ACTIONS.some((holdingAction) => holdingAction === action);
 }
 
-export function isForgery(action: string): action is ForgeryAction {
+export function isForgeryAction(action: string): action is ForgeryAction {
   return FORGERY_ACTIONS.some((forgery) => forgery === action);
 }
 

@@ -1,4 +1,4 @@
-import { fractionOf } from "./fraction.ts";
+import { hashedFractionOf } from "./fraction.ts";
 import { isUuid } from "../text.ts";
 import {
   DELIVERY_ACTIONS,
@@ -42,17 +42,17 @@ export function hasEnded({ times, applied, until }: Fault, now: number): boolean
   return (times !== null && applied >= times) || (until !== null && now >= until);
 }
 
-export function countMatch(fault: Fault): { readonly fault: Fault; readonly applies: boolean } {
+export function recordMatch(fault: Fault): { readonly fault: Fault; readonly applies: boolean } {
   const matchCount = fault.matched + 1;
   const { action, seed } = fault;
   const { nth, probability } = fault.match;
   // The action is part of the text, so that two actions with the same seed fire independently.
-  const isChosen = probability === null || fractionOf(`${seed} ${action} ${matchCount}`) < probability;
+  const isChosen = probability === null || hashedFractionOf(`${seed} ${action} ${matchCount}`) < probability;
   const applies = matchCount >= nth && isChosen;
   return { fault: { ...fault, matched: matchCount }, applies };
 }
 
-export function matchesPattern(pattern: string, text: string): boolean {
+export function matchesWildcard(pattern: string, text: string): boolean {
   const [head = "", ...otherParts] = pattern.split("*");
   const tail = otherParts.pop();
   if (tail === undefined) return text === pattern;

@@ -1,6 +1,6 @@
 import { isSuccess } from "../webhook/delivery.ts";
 import type { FinalStatus } from "../checkout/payment.ts";
-import { isForgery } from "../fault/actions.ts";
+import { isForgeryAction } from "../fault/actions.ts";
 import type { StepValue } from "../readiness/drill-shapes.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
 import { factOf } from "../readiness/drills/said.ts";
@@ -11,7 +11,7 @@ function isPaymentEvent(eventType: string): boolean {
 }
 
 function isGenuine({ fault }: ObservedAttempt): boolean {
-  return fault === null || !isForgery(fault);
+  return fault === null || !isForgeryAction(fault);
 }
 
 function paymentDeliveries(deliveries: readonly ObservedDelivery[]): readonly ObservedDelivery[] {

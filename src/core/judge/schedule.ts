@@ -1,4 +1,4 @@
-import { isHolding, type FaultAction } from "../fault/actions.ts";
+import { isHoldingAction, type FaultAction } from "../fault/actions.ts";
 import { FAULT_PARAMETERS } from "../fault/rules.ts";
 import type { SingleFaultRequest } from "../fault/shapes.ts";
 
@@ -41,7 +41,7 @@ export function faultAt(
 
 function parametersOf(action: ScheduledFault["action"]): Pick<ScheduledFault, "status" | "latencyMs"> {
   if (action === "status") return { status: PROXY_STATUS };
-  if (isHolding(action)) return { latencyMs: DELIVERY_DELAY_MS };
+  if (isHoldingAction(action)) return { latencyMs: DELIVERY_DELAY_MS };
   const isTimed = FAULT_PARAMETERS.latencyMs.actions.some((timedAction) => timedAction === action);
   return isTimed ? { latencyMs: LATENCY_MS } : {};
 }

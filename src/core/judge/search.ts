@@ -1,7 +1,7 @@
 // Places come from runs, so a fault can also be put at a request or a delivery that only another fault
 // causes, such as the retry of a create.
 import { API_ACTIONS, DELIVERY_ACTIONS } from "../fault/actions.ts";
-import { fractionOf } from "../fault/fraction.ts";
+import { hashedFractionOf } from "../fault/fraction.ts";
 import type { PlaceResults } from "../readiness/shapes.ts";
 import { isUuid } from "../text.ts";
 import type { ObservedDelivery } from "./observation.ts";
@@ -133,7 +133,7 @@ export function nextWave(
         .filter((part) => scheduleSize(part) === 1)
         .reduce((sum, part) => sum + (scoreByKey.get(scheduleKey(part)) ?? 0), 0);
       const rank = stepsScore + (plainPlaces.has(JSON.stringify(place)) ? 0 : NEW_PLACE_WEIGHT);
-      rankedSchedules.push({ schedule, rank, tieBreaker: fractionOf(`${seed}\n${key}`) });
+      rankedSchedules.push({ schedule, rank, tieBreaker: hashedFractionOf(`${seed}\n${key}`) });
     }
   }
   return rankedSchedules

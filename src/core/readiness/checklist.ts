@@ -3,8 +3,8 @@ import { isApproved, isGateOpen } from "./admin-action.ts";
 import type { Capability } from "../checkout/checkout.ts";
 import { duplicatesSubject } from "./drills/drill.ts";
 import { risksIn } from "./drills/judge-sentences.ts";
-import { wordsOf } from "./drills/said.ts";
-import { CHECKLIST_ITEMS, RUN_COMMAND, type ItemName } from "./names.ts";
+import { stepTextWords } from "./drills/said.ts";
+import { CHECKLIST_ITEMS, CHECKLIST_RUN_COMMAND, type ItemName } from "./names.ts";
 import { hasOrderEvents } from "./drills/webhook.ts";
 import { english, type Translator, type Words } from "../language.ts";
 import { reasonWords } from "../webhook/endpoint.ts";
@@ -144,7 +144,7 @@ function originsItem(facts: ReadinessFacts): ItemFinding {
     reason: status === "pass" || proof.reason === undefined ? countText : TEXTS.but(countText, proof.reason),
     evidence: [...registeredOrigins, ...proof.evidence],
     assumptions: isOnlyLocal ? [TEXTS.originsOnlyLocal, ...risks] : risks,
-    next: isOnlyLocal && risks.length === 0 ? addCommand : RUN_COMMAND,
+    next: isOnlyLocal && risks.length === 0 ? addCommand : CHECKLIST_RUN_COMMAND,
   };
 }
 
@@ -196,7 +196,7 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
   const claim = { kind: "duplicates", title, subject, change: TEXTS.endpointsChanged, drill } as const;
   const proof = proofOf(claim, facts);
   if (proof.status !== "pass" || proof.risks.length > 0 || drill === null) return proof;
-  return { ...proof, risks: risksIn(drill.steps).map(wordsOf) };
+  return { ...proof, risks: risksIn(drill.steps).map(stepTextWords) };
 }
 
 /** Only the drill decides: a client that confuses its keys could also have sent the logged requests. */
@@ -222,7 +222,7 @@ function judgeByProofs(proofs: readonly Proof[], passedReason: Words): ItemFindi
     reason: reasonedProof?.reason ?? passedReason,
     evidence: proofs.flatMap(({ evidence }) => evidence),
     assumptions: decisiveProof === undefined ? proofs.flatMap(({ risks }) => risks) : [],
-    next: RUN_COMMAND,
+    next: CHECKLIST_RUN_COMMAND,
   };
 }
 

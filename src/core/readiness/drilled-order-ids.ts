@@ -3,7 +3,7 @@ import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
 
 const MIN_DIGITS = 8;
 
-export function orderIdLike(sampleId: string, random: Uint8Array): string | undefined {
+export function similarOrderId(sampleId: string, random: Uint8Array): string | undefined {
   if (outcomeOfOrderId(sampleId) !== undefined) return undefined;
   const drawnId = sampleId.replaceAll(/[A-Za-z]*\d[A-Za-z\d]*/g, (token, offset: number) =>
     redrawToken(token, random.subarray(offset)),

@@ -22,7 +22,7 @@ export const DRILL_NAMES = {
 };
 export type DrillKind = keyof typeof DRILL_NAMES;
 
-export const RUN_COMMAND = "checkout checklist run";
+export const CHECKLIST_RUN_COMMAND = "checkout checklist run";
 
 export const DRILL_KINDS = Object.keys(DRILL_NAMES) as readonly DrillKind[];
 

@@ -1,6 +1,6 @@
 import { verdictOn, type CalibratedAssumption, type Calibration } from "../calibration/calibration.ts";
 import { checklistOf } from "./checklist.ts";
-import { CHECKLIST_ITEMS, RUN_COMMAND, type ItemName } from "./names.ts";
+import { CHECKLIST_ITEMS, CHECKLIST_RUN_COMMAND, type ItemName } from "./names.ts";
 import type { Checklist, ChecklistItem, Evidence } from "./shapes.ts";
 
 type ItemFinding = Omit<ChecklistItem, "name">;
@@ -35,7 +35,7 @@ export function judgeService(record: Calibration | undefined, calibrateCommand: 
       evidence: evidenceOf(record, CREATE_DECISION),
     },
     return_origins: createUnknownFinding("v1 does not show return origins", "checkout return-origins list"),
-    webhook_verification: createUnknownFinding("v1 does not show webhook endpoints", RUN_COMMAND),
+    webhook_verification: createUnknownFinding("v1 does not show webhook endpoints", CHECKLIST_RUN_COMMAND),
     // A difference is not a failure: the record also compares codes and bytes, which the interface does not state.
     idempotency_replay: {
       ...(isConfirmed(IDEMPOTENCY_DECISION) ? CONFIRMED_KEYS : createUnknownFinding(titleBy(keyTitle))),
@@ -52,7 +52,7 @@ const CONFIRMED_KEYS = {
   assumptions: [
     "shown by requests of checkout itself; a run in the sandbox shows whether your client repeats its keys",
   ],
-  next: RUN_COMMAND,
+  next: CHECKLIST_RUN_COMMAND,
 } as const;
 
 function evidenceOf(record: Calibration | undefined, decision: number): Evidence[] {

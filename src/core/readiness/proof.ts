@@ -1,5 +1,5 @@
 import { toIso } from "../clock.ts";
-import { wordsOf } from "./drills/said.ts";
+import { stepTextWords } from "./drills/said.ts";
 import type { Words } from "../language.ts";
 import { DRILL_NAMES, type DrillKind } from "./names.ts";
 import { READINESS_SENTENCES as TEXTS } from "./sentences.ts";
@@ -83,9 +83,9 @@ function failureOf(drill: DrillFact | null): Words {
   const failedStep = drill?.steps.find(({ passed }) => !passed);
   if (failedStep === undefined) return TEXTS.notFinished;
   const { name, cause } = failedStep;
-  return cause === null ? stepWords(failedStep) : TEXTS.stepCause(name, wordsOf(cause));
+  return cause === null ? stepWords(failedStep) : TEXTS.stepCause(name, stepTextWords(cause));
 }
 
 function stepWords({ name, expected, got }: DrillStep): Words {
-  return TEXTS.step(name, wordsOf(expected), wordsOf(got));
+  return TEXTS.step(name, stepTextWords(expected), stepTextWords(got));
 }

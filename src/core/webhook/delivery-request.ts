@@ -3,7 +3,7 @@ import { isRecord, parseJson } from "../json.ts";
 import { FAULT_HEADER, faultHeader, parseFaultHeader } from "../fault/fault.ts";
 import type { AppliedFault } from "../fault/shapes.ts";
 import { eventBodyIn, type Dialect } from "../shape/dialect.ts";
-import { headerNamesIn, headersIn, signHeaders } from "./signature.ts";
+import { headerNamesIn, headersInDialect, signHeaders } from "./signature.ts";
 
 export type DeliveryRequest = {
   readonly headers: Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
     "Content-Type": "application/json",
     "User-Agent": "checkout-sandbox",
     ...(fault === null ? {} : { [FAULT_HEADER]: faultHeader(fault) }),
-    ...headersIn(dialect, signedHeaders),
+    ...headersInDialect(dialect, signedHeaders),
   };
   const { [headerNamesIn(dialect).signature]: _signature, ...auditedHeaders } = headers;
   return {

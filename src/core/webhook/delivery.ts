@@ -1,4 +1,4 @@
-import { fractionOf } from "../fault/fraction.ts";
+import { hashedFractionOf } from "../fault/fraction.ts";
 
 /** Delays from the previous attempt, in milliseconds. The first delay is 0. */
 export type DeliverySchedule = readonly number[];
@@ -102,7 +102,7 @@ export function decideAfterAttempt(
 
 /** Returns a number in [0, 1) that depends only on the delivery and its number of attempts (decision 93). */
 export function jitterOf(deliveryId: string, attemptCount: number): number {
-  return fractionOf(`${deliveryId} ${attemptCount}`);
+  return hashedFractionOf(`${deliveryId} ${attemptCount}`);
 }
 
 export function hasFailedTooLong(failingSince: number, now: number): boolean {

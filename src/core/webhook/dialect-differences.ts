@@ -34,7 +34,7 @@ const NAMES_BY_DECISION: Readonly<Record<number, (dialect: Dialect) => NamePairs
   },
 };
 
-export function differencesOn(dialect: Dialect | undefined, decision: number): readonly string[] {
+export function dialectDifferencesOn(dialect: Dialect | undefined, decision: number): readonly string[] {
   const namePairs = dialect === undefined ? [] : (NAMES_BY_DECISION[decision]?.(dialect) ?? []);
   return namePairs.flatMap(([ourName, theirName]) =>
     theirName === undefined || theirName === ourName ? [] : [`${ourName}${ARROW}${theirName ?? NO_NAME}`],
@@ -45,7 +45,7 @@ export function differencesText(
   dialect: Dialect,
   decisions = Object.keys(NAMES_BY_DECISION).map(Number),
 ): string {
-  return decisions.flatMap((decision) => differencesOn(dialect, decision)).join(SEPARATOR);
+  return decisions.flatMap((decision) => dialectDifferencesOn(dialect, decision)).join(SEPARATOR);
 }
 
 export function sentNamesIn(text: string): ReadonlyMap<string, string> {

@@ -2,7 +2,7 @@ import { parseEventTypes, matchesPatterns } from "../checkout/event-types.ts";
 import { accept, mapValue, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { printableLiteral } from "../text.ts";
-import { HTTP_HEADERS } from "./header-names.ts";
+import { RESERVED_HEADERS_PATTERN } from "./header-names.ts";
 
 export type ForwardRoute = { readonly pattern: string; readonly url: string };
 
@@ -38,7 +38,7 @@ export function parseRoute(text: string): Outcome<ForwardRoute> {
 export function parseAddedHeader(text: string): Outcome<AddedHeader> {
   const [, name, value = ""] = HEADER_PATTERN.exec(text) ?? [];
   if (name === undefined) return refuseFact("header_form", {});
-  if (HTTP_HEADERS.test(name) || /^checkout-/i.test(name))
+  if (RESERVED_HEADERS_PATTERN.test(name) || /^checkout-/i.test(name))
     return refuseFact("header_reserved", { header: printableLiteral(name) });
   return accept([name, value]);
 }

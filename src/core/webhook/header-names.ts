@@ -13,7 +13,7 @@ const HEADERS_BY_KEY = new Map<string, keyof HeaderNamesInDialect>([
 ]);
 export const HEADER_NAME_PATTERN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
 
-export const HTTP_HEADERS =
+export const RESERVED_HEADERS_PATTERN =
   /^(?:content-[^ ]*|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer|proxy-[^ ]*)$/i;
 
 /** Parses `event-id=…,timestamp=…,signature=…` in any order. Headers that are not listed keep their default names. */

@@ -41,7 +41,7 @@ export function withHeaderNames(dialect: Dialect | undefined, names: HeaderNames
   return { ...dialect, headers: { event_id: eventId, timestamp, signature } };
 }
 
-export function headersIn(
+export function headersInDialect(
   dialect: Dialect | undefined,
   headers: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {

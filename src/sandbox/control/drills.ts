@@ -1,13 +1,13 @@
 import { accept, mapValue } from "../../core/outcome.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { RecordedDrill } from "../../core/readiness/drills/drill.ts";
-import { inEnglish } from "../../core/readiness/drills/said.ts";
+import { stepInEnglish } from "../../core/readiness/drills/said.ts";
 import { openLease } from "../readiness/open-lease.ts";
 import { postToEndpoint, recordDrill } from "../readiness/drills.ts";
 import type { HandlersOf } from "./handler.ts";
 
 function drillInEnglish(drill: RecordedDrill): AnswerOf<"recordDrill"> {
-  return { ...drill, steps: drill.steps.map(inEnglish) };
+  return { ...drill, steps: drill.steps.map(stepInEnglish) };
 }
 
 const DEFAULT_LIMIT = 100;

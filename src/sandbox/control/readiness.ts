@@ -3,7 +3,7 @@ import { english } from "../../core/language.ts";
 import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { ASSUMPTIONS } from "../../core/calibration/assumptions.ts";
 import { redactStored } from "../../core/request/redaction.ts";
-import { differencesOn } from "../../core/webhook/dialect-differences.ts";
+import { dialectDifferencesOn } from "../../core/webhook/dialect-differences.ts";
 import { withStore, refuseUnknownStore } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { applyAction } from "../readiness/administration.ts";
@@ -19,7 +19,7 @@ export const readinessHandlers = {
       const use = uses.find((entry) => entry.decision === decision);
       const reliedOn = use === undefined ? null : { since: use.firstAt, requestId: use.firstRequestId };
       const words = { title: english(title), chosen: english(chosen), shownBy: shownBy && english(shownBy) };
-      const differences = differencesOn(dialect, decision);
+      const differences = dialectDifferencesOn(dialect, decision);
       const inEffect = differences.length === 0 ? {} : { inEffect: [...differences] };
       return Object.assign({ decision, setting, reliedOn }, words, inEffect);
     });

@@ -1,4 +1,4 @@
-import { countMatch, hasEnded, type Fault } from "../../core/fault/fault.ts";
+import { recordMatch, hasEnded, type Fault } from "../../core/fault/fault.ts";
 import type { World } from "../../world.ts";
 import { storeTime } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
@@ -31,7 +31,7 @@ export function takeFault<WantedFault extends Fault>(
   const { faults } = context.store;
   let takenFault: WantedFault | undefined;
   for (const candidate of removeEndedFaults(context, storeId, now).filter(matches)) {
-    const { fault, applies } = countMatch(candidate);
+    const { fault, applies } = recordMatch(candidate);
     const isTaken = applies && takenFault === undefined;
     if (isTaken) takenFault = candidate;
     const appliedCount = fault.applied + (isTaken ? 1 : 0);

@@ -4,7 +4,7 @@ import {
   FAULT_HEADER,
   faultHeader,
   faultReason,
-  matchesPattern,
+  matchesWildcard,
   isApiFault,
   type ApiFault,
   type Fault,
@@ -54,8 +54,8 @@ async function applyFault(context: ApiFaultContext, faultableCall: FaultableCall
   const matches = (fault: Fault): fault is ApiFault =>
     isApiFault(fault) &&
     (fault.match.method ?? method) === method &&
-    (fault.match.path === null || matchesPattern(fault.match.path, call.path)) &&
-    (fault.match.orderId === null || (orderId !== null && matchesPattern(fault.match.orderId, orderId)));
+    (fault.match.path === null || matchesWildcard(fault.match.path, call.path)) &&
+    (fault.match.orderId === null || (orderId !== null && matchesWildcard(fault.match.orderId, orderId)));
   const fault = await store.write(() => takeFault(context, caller.storeId, { now, matches }));
   if (fault === undefined) return work();
   const { action } = fault;

@@ -1,5 +1,5 @@
-import { isHolding } from "../../core/fault/actions.ts";
-import { matchesPattern, isDeliveryFault, type DeliveryFault, type Fault } from "../../core/fault/fault.ts";
+import { isHoldingAction } from "../../core/fault/actions.ts";
+import { matchesWildcard, isDeliveryFault, type DeliveryFault, type Fault } from "../../core/fault/fault.ts";
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
@@ -20,9 +20,9 @@ export function takeDeliveryFault(
     (fault.match.endpointId ?? delivery.endpointId) === delivery.endpointId &&
     (fault.match.eventId ?? event.id) === event.id &&
     (fault.match.eventType === null || matchesPatterns([fault.match.eventType], event.type)) &&
-    (fault.match.orderId === null || matchesPattern(fault.match.orderId, orderIdOf(context, delivery))) &&
+    (fault.match.orderId === null || matchesWildcard(fault.match.orderId, orderIdOf(context, delivery))) &&
     // A delivery is delayed only once: otherwise it might never be sent.
-    !(isHolding(fault.action) && delivery.fault !== null);
+    !(isHoldingAction(fault.action) && delivery.fault !== null);
   return takeFault(context, storeId, { now, matches });
 }
 

@@ -1,5 +1,5 @@
 import { realTimeOf, storeNow, type StoreClock } from "../../core/clock.ts";
-import { isForgery } from "../../core/fault/actions.ts";
+import { isForgeryAction } from "../../core/fault/actions.ts";
 import type { DeliveryFault } from "../../core/fault/fault.ts";
 import { lazyValue } from "../../core/lazy.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
@@ -113,7 +113,7 @@ function applyHoldingFault(
   const { id, tries } = delivery;
   const nextAt = now + (fault.latencyMs ?? 0);
   const { action } = fault;
-  if (isForgery(action) || action === "duplicate") return false;
+  if (isForgeryAction(action) || action === "duplicate") return false;
   store.deliveries.noteFault(id, fault);
   switch (action) {
     case "drop":

@@ -4,7 +4,7 @@ import type { DeliveryError } from "../../webhook/delivery.ts";
 import type { StepValue } from "../../readiness/drill-shapes.ts";
 import { factOf } from "../../readiness/drills/said.ts";
 import type { DrillCause } from "../../readiness/drills/webhook-advice.ts";
-import type { Form } from "../../readiness/drills/webhook-case.ts";
+import type { CaseForm } from "../../readiness/drills/webhook-case.ts";
 import { DRILL_CASES, FIRST_CASES, testFormOf, type CaseName } from "../../readiness/drills/webhook.ts";
 
 export type CaseResult = {
@@ -36,7 +36,7 @@ export type AnswerKind =
   | "forbidden"
   | "unsent";
 
-export const UNSENT_FORM_ANSWERS: ReadonlySet<Form["expected"]> = new Set(["not 2xx", "any"]);
+export const UNSENT_FORM_ANSWERS: ReadonlySet<CaseForm["expected"]> = new Set(["not 2xx", "any"]);
 const MISSING_ROUTE_STATUSES: ReadonlySet<number> = new Set([404, 405, 410]);
 const MAX_REPEATED_CASES = 8;
 

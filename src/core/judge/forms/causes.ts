@@ -4,7 +4,7 @@ import type { DrillCause, DrillNote } from "../../readiness/drills/webhook-advic
 import type { Dialect } from "../../shape/dialect.ts";
 import { DELIVERY_NAME_DECISIONS, differencesText } from "../../webhook/dialect-differences.ts";
 import { DRILL_CASES, NOT_SENT_STEP, testFormOf, type CaseName } from "../../readiness/drills/webhook.ts";
-import type { Form } from "../../readiness/drills/webhook-case.ts";
+import type { CaseForm } from "../../readiness/drills/webhook-case.ts";
 import {
   stepValueOf,
   kindOf,
@@ -113,7 +113,7 @@ function isOtherRoute(name: CaseName, { areAlike }: AnswerPattern): boolean {
   return (name === "final_slash" || name === "payment_final_slash") && !areAlike(name, "good_event");
 }
 
-const RIGHT_ANSWERS: Readonly<Record<Form["expected"], readonly AnswerKind[]>> = {
+const RIGHT_ANSWERS: Readonly<Record<CaseForm["expected"], readonly AnswerKind[]>> = {
   "2xx": ["taken"],
   "4xx": ["refused"],
   "not 2xx": ["refused", "failed", "redirected", "lost"],

@@ -2,7 +2,7 @@ import { createHmac, hash } from "node:crypto";
 import { bodyVariants, type Variant } from "../../webhook/diagnosis/body-variants.ts";
 import { keyVariants, signedContentVariants } from "../../webhook/diagnosis/signing-variants.ts";
 import { deliveryRequest } from "../../webhook/delivery-request.ts";
-import { DEFAULT_HEADER_NAMES, headersIn } from "../../webhook/signature.ts";
+import { DEFAULT_HEADER_NAMES, headersInDialect } from "../../webhook/signature.ts";
 import { eventBodyIn, type Dialect } from "../../shape/dialect.ts";
 import type { CauseFinding } from "../../webhook/diagnosis/causes.ts";
 import type { DrillCause } from "../../readiness/drills/webhook-advice.ts";
@@ -44,7 +44,7 @@ export function buildProbes(
   ];
   const createProbe = (cause: DrillCause, signature: string): Probe => ({
     cause,
-    headers: headersIn(dialect, { ...headers, [names.signature]: signature }),
+    headers: headersInDialect(dialect, { ...headers, [names.signature]: signature }),
     body,
   });
   return [

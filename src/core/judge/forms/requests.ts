@@ -4,7 +4,12 @@ import type { Status } from "../../checkout/checkout.ts";
 import { toIso } from "../../clock.ts";
 import { deliveryRequest } from "../../webhook/delivery-request.ts";
 import { eventBodyIn, hasField, type Dialect } from "../../shape/dialect.ts";
-import { DEFAULT_HEADER_NAMES, headerNamesIn, headersIn, signatureOf } from "../../webhook/signature.ts";
+import {
+  DEFAULT_HEADER_NAMES,
+  headerNamesIn,
+  headersInDialect,
+  signatureOf,
+} from "../../webhook/signature.ts";
 import {
   ACCEPTED_CASE_NAMES,
   CASE_NAMES,
@@ -79,7 +84,7 @@ export function buildDrillRequest(
   const { method = "POST", suffix = "", headers: addedHeaders = {}, lines, packBody = keepText } = form;
   const { renameHeader = keepText, inParts } = form;
   const { eventId, headers, body } = signRequest(form, events, options);
-  const allHeaders = Object.entries({ ...headersIn(dialect, headers), ...addedHeaders });
+  const allHeaders = Object.entries({ ...headersInDialect(dialect, headers), ...addedHeaders });
   const pairs = allHeaders.flatMap(([header, value]) =>
     value === undefined ? [] : [[renameHeader(header), value] as const],
   );
@@ -95,7 +100,9 @@ export function buildDrillRequest(
   const { [repeatedHeader]: theirName } = headerNamesIn(dialect);
   const name = DEFAULT_HEADER_NAMES[repeatedHeader];
   const values = linesOf(headers[name] ?? "", String(Math.floor(realNow / 1000)));
-  const texts = values.map((value) => headersIn(dialect, { ...headers, [name]: value })[theirName] ?? "");
+  const texts = values.map(
+    (value) => headersInDialect(dialect, { ...headers, [name]: value })[theirName] ?? "",
+  );
   return { eventId, request: { ...request, lines: { [theirName]: texts } } };
 }
 

@@ -4,7 +4,7 @@ import type { DrillStep, StepText, StepValue, ShownStep } from "../drill-shapes.
 import { CAUSES } from "./judge-causes.ts";
 import { MISSING_FIELDS, missingStepName, NO_VERDICT, NOTES, NOT_JUDGED_REASONS } from "./judge-sentences.ts";
 import { JUDGED_INVARIANTS } from "./judged-invariants.ts";
-import { CONNECTION_CAUSES, DRILL_CAUSES, DRILL_NOTES } from "./webhook-advice.ts";
+import { CONNECTION_CAUSES, RECEIVER_CAUSES, DRILL_NOTES } from "./webhook-advice.ts";
 import { WEBHOOK_STEP_TITLES } from "./webhook.ts";
 
 export const FACT_TABLES = [
@@ -15,7 +15,7 @@ export const FACT_TABLES = [
   NOTES,
   NO_VERDICT,
   { not_again: NOT_JUDGED_REASONS.not_again },
-  DRILL_CAUSES,
+  RECEIVER_CAUSES,
   DRILL_NOTES,
   CONNECTION_CAUSES,
   renameRows(JUDGED_INVARIANTS, (name) => name, ruleWords),
@@ -42,9 +42,9 @@ export function withNames(namesText: string | undefined, fact: StepValue): StepT
   return namesText === undefined ? fact : factOf<StepValue>("in_names", fact, namesText);
 }
 
-export function wordsOf(value: StepText): Words {
+export function stepTextWords(value: StepText): Words {
   if (typeof value === "string") return [value, value];
-  const values = value.values.map(wordsOf);
+  const values = value.values.map(stepTextWords);
   const sentence = SENTENCES.get(value.fact);
   if (sentence === undefined) return [value.fact, value.fact];
   if (typeof sentence !== "function") return sentence;
@@ -52,10 +52,10 @@ export function wordsOf(value: StepText): Words {
 }
 
 export function englishOf(text: StepText): string {
-  return english(wordsOf(text));
+  return english(stepTextWords(text));
 }
 
-export function inEnglish({ expected, got, cause, ...step }: DrillStep): ShownStep {
+export function stepInEnglish({ expected, got, cause, ...step }: DrillStep): ShownStep {
   return {
     ...step,
     expected: englishOf(expected),

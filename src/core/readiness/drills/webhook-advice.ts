@@ -16,7 +16,7 @@ function secretCommand(endpointId: string): string {
   return `checkout endpoints secret ${endpointId}`;
 }
 
-export const DRILL_CAUSES = {
+export const RECEIVER_CAUSES = {
   takes_all: [
     "The receiver answers 2xx to everything, even to invalid requests: the answer does not depend on the verification. Verify first, and answer 400 if that fails.",
     "接收端对所有请求都返回 2xx，包括无效请求：响应与验签结果无关。请先验签，失败则返回 400。",
@@ -366,7 +366,7 @@ export const DRILL_NOTES = {
   ],
 } as const satisfies Readonly<Record<string, Words>>;
 
-export type DrillCause = keyof typeof DRILL_CAUSES | `connection:${ConnectionFault | DeliveryError}`;
+export type DrillCause = keyof typeof RECEIVER_CAUSES | `connection:${ConnectionFault | DeliveryError}`;
 export type DrillNote = keyof typeof DRILL_NOTES;
 
 export const CONNECTION_CAUSES: Readonly<Record<string, Words>> = Object.fromEntries(

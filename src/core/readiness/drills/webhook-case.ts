@@ -59,7 +59,7 @@ export type Mutations = {
  */
 type ExpectedAnswer = "2xx" | "4xx" | "not 2xx" | "2xx or 4xx" | "any";
 
-export type Form = Mutations & {
+export type CaseForm = Mutations & {
   readonly expected: ExpectedAnswer;
   /** Default: the cause that the answers to other forms show. */
   readonly cause?: DrillCause;
@@ -68,7 +68,7 @@ export type Form = Mutations & {
 };
 
 function formExpecting(expected: ExpectedAnswer) {
-  return (cause: Form["cause"], mutations: Mutations = {}): Form => ({
+  return (cause: CaseForm["cause"], mutations: Mutations = {}): CaseForm => ({
     expected,
     ...(cause === undefined ? {} : { cause }),
     ...mutations,
@@ -89,30 +89,32 @@ export function flipDigits(digits: string, base = 16): string {
 
 type EventFields = Readonly<Record<string, unknown>>;
 
-export function claim(change: (event: EventFields) => EventFields): NonNullable<Mutations["changeBody"]> {
+export function changeEventFields(
+  change: (event: EventFields) => EventFields,
+): NonNullable<Mutations["changeBody"]> {
   return (body, dialect) => {
     const event = readEventIn(dialect, JSON.parse(body), undefined) as EventFields;
     return eventBodyIn(dialect, JSON.stringify({ ...event, ...change(event) }));
   };
 }
 
-export function changeEnd(id: string): string {
+export function changeIdEnd(id: string): string {
   const newId = id.replace(/\d+(?=\D*$)/, (digits) => flipDigits(digits, 10));
   return newId === id ? `${id.slice(0, -2)}${Array.from(id.slice(-2)).toReversed().join("")}x` : newId;
 }
 
-export function changeOrder(body: string, dialect: Dialect | undefined): string {
+export function changeOrderAndCheckoutId(body: string, dialect: Dialect | undefined): string {
   const { data } = readEventIn(dialect, JSON.parse(body), undefined) as {
     readonly data: { readonly id: string; readonly order_id: string };
   };
   const { id, order_id: orderId } = data;
   return body
-    .replaceAll(id, changeEnd(id))
-    .replaceAll(JSON.stringify(orderId), JSON.stringify(changeEnd(orderId)));
+    .replaceAll(id, changeIdEnd(id))
+    .replaceAll(JSON.stringify(orderId), JSON.stringify(changeIdEnd(orderId)));
 }
 
 export function backdate(spanMs: number): NonNullable<Mutations["changeBody"]> {
-  return claim(({ created_at: at }) =>
+  return changeEventFields(({ created_at: at }) =>
     typeof at === "string" ? { created_at: toIso(Date.parse(at) - spanMs) } : {},
   );
 }

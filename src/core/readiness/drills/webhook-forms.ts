@@ -7,18 +7,18 @@ import type { Words } from "../../language.ts";
 import type { Dialect } from "../../shape/dialect.ts";
 import {
   backdate,
-  changeEnd,
-  claim,
+  changeIdEnd,
+  changeEventFields,
   flipDigits,
   forgedForm,
   genuineForm,
   unusualForm,
   wrongDigits,
-  type Form,
+  type CaseForm,
   type Mutations,
 } from "./webhook-case.ts";
 
-export const SHORT_LENGTH = 32;
+export const SHORT_SIGNATURE_LENGTH = 32;
 export const SIGNATURE_LENGTH = 64;
 export const CORRECT_DIGIT_COUNTS = { first: 40, last: 8 } as const;
 export const WRONG_SIGNATURE_COUNT = 200;
@@ -45,22 +45,22 @@ const CREDENTIAL_HEADERS = {
 const WRONG_SIGNATURE: Mutations = { signature: wrongDigits };
 const NO_SIGNATURE: Mutations = { omittedNames: ["signature"] };
 const FIRST_EVENT: Mutations = { event: "first" };
-type TitledForm = Form & { readonly title: Words };
+type TitledForm = CaseForm & { readonly title: Words };
 type Claim = { readonly words: Words; readonly change: NonNullable<Mutations["changeBody"]> };
 const LIVE_CLAIM: Claim = {
   words: ["with livemode true", "livemode 为 true"],
-  change: claim(({ data }) => ({
+  change: changeEventFields(({ data }) => ({
     livemode: true,
     data: isRecord(data) && "livemode" in data ? { ...data, livemode: true } : data,
   })),
 };
 const OTHER_STORE_CLAIM: Claim = {
   words: ["with another store_id", "store_id 属于另一商店"],
-  change: claim(({ store_id: id }) => ({ store_id: changeEnd(String(id)) })),
+  change: changeEventFields(({ store_id: id }) => ({ store_id: changeIdEnd(String(id)) })),
 };
 const NO_STORE_CLAIM: Claim = {
   words: ["without store_id", "没有 store_id"],
-  change: claim(() => ({ store_id: undefined })),
+  change: changeEventFields(() => ({ store_id: undefined })),
 };
 
 /** Values that a misconfigured program has as its secret, at most three for one request. */
@@ -79,7 +79,9 @@ export const TEST_FORMS = {
   good_on_connection: genuineForm("verifies_sometimes"),
   forged_on_connection: forgedForm("once_a_connection", WRONG_SIGNATURE),
   rewritten_body: forgedForm("parsed_body", { changeBody: indentBody }),
-  short_signature: forgedForm("compares_what_came", { signature: (digits) => digits.slice(0, SHORT_LENGTH) }),
+  short_signature: forgedForm("compares_what_came", {
+    signature: (digits) => digits.slice(0, SHORT_SIGNATURE_LENGTH),
+  }),
   no_signature: forgedForm("skips_without_header", { omittedNames: ["signature"] }),
   no_event: forgedForm("skips_odd_bodies", { ...WRONG_SIGNATURE, changeEvent: () => "this is no event" }),
   hour_old: forgedForm(undefined, { age: STALE_AGE_SECONDS }),
@@ -132,7 +134,7 @@ export const TEST_FORMS = {
   empty_body: badlySignedForm("skips_odd_bodies", { changeBody: () => "" }),
   json_array: badlySignedForm("skips_odd_bodies", { changeBody: (body) => `[${body}]` }),
   body_100_kb: badlySignedForm("skips_large", {
-    changeBody: claim(() => ({ note: "x".repeat(LARGE_BODY_BYTES) })),
+    changeBody: changeEventFields(() => ({ note: "x".repeat(LARGE_BODY_BYTES) })),
   }),
   chunked: badlySignedForm("skips_encodings", { headers: { "Transfer-Encoding": "chunked" } }),
   gzip: badlySignedForm("skips_encodings", { packBody: gzipSync, headers: { "Content-Encoding": "gzip" } }),
@@ -157,11 +159,11 @@ export const TEST_FORMS = {
   unsigned_192: forwardedForm("192.168.0.1", NO_SIGNATURE),
   unknown_type: claimForm({
     words: ["with a type that does not exist", "事件类型不存在"],
-    change: claim(({ type }) => ({ type: `${String(type).split(".")[0] ?? ""}.refunded` })),
+    change: changeEventFields(({ type }) => ({ type: `${String(type).split(".")[0] ?? ""}.refunded` })),
   }),
   other_family: claimForm({
     words: ["with a type in another format", "事件类型的格式不同"],
-    change: claim(() => ({ type: "ping" })),
+    change: changeEventFields(() => ({ type: "ping" })),
   }),
   other_store: claimForm({ ...OTHER_STORE_CLAIM, words: ["of another store", "事件属于另一商店"] }),
   no_store: claimForm(NO_STORE_CLAIM),
@@ -236,11 +238,11 @@ export function badlySignedTitle([text, chinese]: Words): Words {
   return [`a wrong signature, ${text}`, `签名错误，${chinese}`];
 }
 
-function badlySignedForm(cause: DrillCause, mutations: Mutations): Form {
+function badlySignedForm(cause: DrillCause, mutations: Mutations): CaseForm {
   return unusualForm(cause, { ...WRONG_SIGNATURE, ...mutations });
 }
 
-function unstatedForm(notes: NonNullable<Form["notes"]>, mutations: Mutations): Form {
+function unstatedForm(notes: NonNullable<CaseForm["notes"]>, mutations: Mutations): CaseForm {
   return { expected: "2xx or 4xx", notes, ...mutations };
 }
 

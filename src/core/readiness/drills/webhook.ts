@@ -3,12 +3,12 @@ import type { CheckoutEvent } from "../../checkout/event.ts";
 import type { Words } from "../../language.ts";
 import type { DrillStep } from "../drill-shapes.ts";
 import {
-  changeOrder,
-  claim,
+  changeOrderAndCheckoutId,
+  changeEventFields,
   forgedForm,
   genuineForm,
   wrongDigits,
-  type Form,
+  type CaseForm,
   type Mutations,
 } from "./webhook-case.ts";
 import {
@@ -16,7 +16,7 @@ import {
   CORRECT_DIGIT_COUNTS,
   SIGNATURE_LENGTH,
   WRONG_SIGNATURE_COUNT,
-  SHORT_LENGTH,
+  SHORT_SIGNATURE_LENGTH,
   TEST_FORMS,
 } from "./webhook-forms.ts";
 
@@ -42,8 +42,8 @@ const TITLES: Readonly<Record<UntitledFormName | "order_event" | "unknown_order"
   ],
   rewritten_body: ["the same JSON with other white space", "同样的 JSON，空白不同"],
   short_signature: [
-    `a signature that ends after ${SHORT_LENGTH} right digits`,
-    `只有 ${SHORT_LENGTH} 位（均正确）的签名`,
+    `a signature that ends after ${SHORT_SIGNATURE_LENGTH} right digits`,
+    `只有 ${SHORT_SIGNATURE_LENGTH} 位（均正确）的签名`,
   ],
   no_signature: ["no signature", "没有签名"],
   no_event: ["a body that is not JSON, with a wrong signature", "请求体不是 JSON，签名错误"],
@@ -185,8 +185,11 @@ const FORGED_PAYMENT: Mutations = { event: "payment", signature: wrongDigits };
 const ORDER_FORMS = {
   order_event: genuineForm("refuses_orders", { event: "order" }),
   ...forgedPayments(),
-  unknown_order: forgedForm("skips_orders", { ...FORGED_PAYMENT, changeBody: changeOrder }),
-  older_event: forgedForm("skips_orders", { ...FORGED_PAYMENT, changeBody: claim(() => ({ sequence: 0 })) }),
+  unknown_order: forgedForm("skips_orders", { ...FORGED_PAYMENT, changeBody: changeOrderAndCheckoutId }),
+  older_event: forgedForm("skips_orders", {
+    ...FORGED_PAYMENT,
+    changeBody: changeEventFields(() => ({ sequence: 0 })),
+  }),
   ...formsByType("forged", (type) => forgedForm("skips_orders", { event: type, signature: wrongDigits })),
 } as const;
 
@@ -198,7 +201,7 @@ type NameByType<Prefix extends string> = `${Prefix}_${CheckoutObject}_${Status}`
 
 export type CaseName = TestFormName | keyof typeof ORDER_FORMS | NameByType<"accepted">;
 
-export const DRILL_CASES: Readonly<Record<CaseName, Form>> = {
+export const DRILL_CASES: Readonly<Record<CaseName, CaseForm>> = {
   ...TEST_FORMS,
   ...ORDER_FORMS,
   ...ACCEPTED_FORMS,
@@ -224,7 +227,7 @@ export function testFormOf(name: CaseName): TestFormName | undefined {
 }
 
 /** A new payment with a valid signature would be false, so forms with another time repeat an event (decision 67). */
-function forgedPayments(): Readonly<Record<`payment_${(typeof PAYMENT_FORMS)[number]}`, Form>> {
+function forgedPayments(): Readonly<Record<`payment_${(typeof PAYMENT_FORMS)[number]}`, CaseForm>> {
   const rows = PAYMENT_FORMS.map((name) => {
     const event = TEST_FORMS[name].age === undefined ? "payment" : "order";
     return [`payment_${name}`, { ...TEST_FORMS[name], event, cause: "skips_orders" }] as const;
@@ -234,12 +237,12 @@ function forgedPayments(): Readonly<Record<`payment_${(typeof PAYMENT_FORMS)[num
 
 function formsByType<Prefix extends string>(
   prefix: Prefix,
-  createForm: (type: CheckoutEvent["type"]) => Form,
-): Readonly<Record<NameByType<Prefix>, Form>> {
+  createForm: (type: CheckoutEvent["type"]) => CaseForm,
+): Readonly<Record<NameByType<Prefix>, CaseForm>> {
   const rows = (["order", "checkout_session"] as const).flatMap((object) =>
     STATUSES.map((status) => [`${prefix}_${object}_${status}`, createForm(`${object}.${status}`)] as const),
   );
-  return Object.fromEntries(rows) as Readonly<Record<NameByType<Prefix>, Form>>;
+  return Object.fromEntries(rows) as Readonly<Record<NameByType<Prefix>, CaseForm>>;
 }
 
 export const NOT_SENT_STEP = "not_sent";

@@ -130,7 +130,7 @@ export type Diagnosis = {
   readonly detail: string | DetailFact | null;
 };
 
-export function addMessage({ code, detail }: CauseFinding, isProven: boolean): Diagnosis {
+export function toDiagnosis({ code, detail }: CauseFinding, isProven: boolean): Diagnosis {
   const text = typeof detail === "object" ? detailText(detail) : (detail ?? "");
   const message = DIAGNOSIS_CAUSES[code].replace(/\{\w+\}/, () => text);
   return { code, message, proven: isProven, detail: detail ?? null };

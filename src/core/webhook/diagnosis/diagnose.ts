@@ -7,16 +7,16 @@ import {
   signedContentVariants,
   type DigestVariant,
   type KnownSecret,
-  type SignedPartsOf,
+  type SelectSignedParts,
 } from "./signing-variants.ts";
-import { addMessage, type Diagnosis, type CauseFinding } from "./causes.ts";
+import { toDiagnosis, type Diagnosis, type CauseFinding } from "./causes.ts";
 import { detailOf } from "./details.ts";
 import {
   requiredHeaderFindings,
   ageFindings,
   bodyHints,
   formFindings,
-  secondsIn,
+  parseTimestampSeconds,
   secretFindings,
   formatSpan,
   timestampFindings,
@@ -95,12 +95,12 @@ function hintsOf(rawBody: Uint8Array): readonly Diagnosis[] {
   const provenForms = provenDiagnoses(formFindings(rawBody));
   if (provenForms.length > 0) return provenForms;
   return [...bodyHints(rawBody), { code: "unexplained" } as const].map((finding) =>
-    addMessage(finding, false),
+    toDiagnosis(finding, false),
   );
 }
 
 function provenDiagnoses(findings: readonly CauseFinding[]): Diagnosis[] {
-  return findings.map((finding) => addMessage(finding, true));
+  return findings.map((finding) => toDiagnosis(finding, true));
 }
 
 type Trial = {
@@ -140,7 +140,7 @@ function* trials(options: DiagnoseOptions, request: SearchRequest): Generator<Tr
   const { rawBody, timestampText } = request;
   const [eventId] = headerValues(options.headers, headerNamesIn(options.dialect).eventId);
   const secrets = [options.secrets].flat();
-  const receivedSeconds = secondsIn(timestampText);
+  const receivedSeconds = parseTimestampSeconds(timestampText);
   const [claimedSeconds] = receivedSeconds;
   const timestamps = [timestampText, ...receivedSeconds.map(String)];
   const axes = {
@@ -161,7 +161,7 @@ function* combinations(
   axes: {
     readonly bodies: readonly Variant<Uint8Array>[];
     readonly keys: readonly Variant<string | Uint8Array>[];
-    readonly forms: readonly Variant<SignedPartsOf>[];
+    readonly forms: readonly Variant<SelectSignedParts>[];
   },
   causeCount: number,
 ): Generator<Trial> {

@@ -51,7 +51,7 @@ function timestampDetail(text: string): DetailFact {
   return detailOf(Number.isNaN(Date.parse(text)) ? "not_a_number" : "date");
 }
 
-export function secondsIn(text: string): readonly number[] {
+export function parseTimestampSeconds(text: string): readonly number[] {
   const parts = text.split(",", MAX_PARTS).map((part) => part.trim().replace(/^[+-]/, ""));
   return parts.flatMap((part) => {
     if (/^\d{13}$/.test(part)) return [Math.floor(Number(part) / 1000)];

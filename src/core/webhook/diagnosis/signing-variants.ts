@@ -18,7 +18,7 @@ export type DigestVariant = {
   readonly findings: readonly CauseFinding[];
 };
 
-export type SignedPartsOf = (body: Uint8Array) => readonly (string | Uint8Array)[];
+export type SelectSignedParts = (body: Uint8Array) => readonly (string | Uint8Array)[];
 
 const SECRET_PREFIX = "whsec_";
 const MAX_HEADER_LENGTH = 2048;
@@ -71,13 +71,13 @@ export function keyVariants(
 export function signedContentVariants(
   timestamps: readonly string[],
   eventId: string | undefined,
-): readonly Variant<SignedPartsOf>[] {
+): readonly Variant<SelectSignedParts>[] {
   const correctForms = timestamps.map((timestamp) => ({
     findings: [],
     value: (body: Uint8Array) => [timestamp, ".", body],
   }));
-  const wrongRows = timestamps.flatMap((timestamp): VariantRow<SignedPartsOf>[] => [
-    ...SEPARATORS.map(([name, separator]): VariantRow<SignedPartsOf> => [
+  const wrongRows = timestamps.flatMap((timestamp): VariantRow<SelectSignedParts>[] => [
+    ...SEPARATORS.map(([name, separator]): VariantRow<SelectSignedParts> => [
       "wrong_separator",
       detailOf(name),
       (body) => [timestamp, separator, body],

@@ -1,7 +1,7 @@
 import { ASSUMPTIONS } from "../../../../core/calibration/assumptions.ts";
 import { verdictOn, verdictsOf, type Calibration } from "../../../../core/calibration/calibration.ts";
 import type { Dialect } from "../../../../core/shape/dialect.ts";
-import { differencesOn } from "../../../../core/webhook/dialect-differences.ts";
+import { dialectDifferencesOn } from "../../../../core/webhook/dialect-differences.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../with-store.ts";
@@ -44,7 +44,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
 }
 
 function differencesCell(dialect: Dialect, decision: number): TableRow[number] {
-  const differences = differencesOn(dialect, decision);
+  const differences = dialectDifferencesOn(dialect, decision);
   return [
     LAUNCH_TEXTS.inEffect,
     html`${differences.length === 0 ? LAUNCH_TEXTS.asChosen : differences.join(", ")}`,

@@ -1,6 +1,11 @@
 import { COLON } from "../../../../core/language.ts";
-import { DRILL_KINDS, DRILL_NAMES, RUN_COMMAND, type DrillKind } from "../../../../core/readiness/names.ts";
-import { wordsOf } from "../../../../core/readiness/drills/said.ts";
+import {
+  DRILL_KINDS,
+  DRILL_NAMES,
+  CHECKLIST_RUN_COMMAND,
+  type DrillKind,
+} from "../../../../core/readiness/names.ts";
+import { stepTextWords } from "../../../../core/readiness/drills/said.ts";
 import { stepTitle } from "../../../../core/judge/histories/histories.ts";
 import { EVIDENCE_VALIDITY_MS } from "../../../../core/readiness/proof.ts";
 import { html, type Html } from "../../../../web/html.ts";
@@ -74,7 +79,7 @@ export function drillActions(view: View, kind: DrillKind, facts: ReadinessFacts)
       <details>
         <summary>${LAUNCH_TEXTS.needsShell}</summary>
         <p>${copyableText("checkout shop init")}</p>
-        <p>${copyableText(RUN_COMMAND)}</p>
+        <p>${copyableText(CHECKLIST_RUN_COMMAND)}</p>
       </details>
       ${waiver === undefined ? waiveForm(view, kind) : ""}
     </div>
@@ -96,9 +101,9 @@ function drillResult({ drill, subject }: ReturnType<typeof lastResults>[number],
         ${stepTitle(kind, step.name)}`,
         "head",
       ],
-      [COMMON_TEXTS.expected, wordsOf(step.expected), "named"],
-      [COMMON_TEXTS.got, wordsOf(step.got), "named"],
-      ...(hasCause ? ([[COMMON_TEXTS.cause, wordsOf(step.cause ?? "")]] as const) : []),
+      [COMMON_TEXTS.expected, stepTextWords(step.expected), "named"],
+      [COMMON_TEXTS.got, stepTextWords(step.got), "named"],
+      ...(hasCause ? ([[COMMON_TEXTS.cause, stepTextWords(step.cause ?? "")]] as const) : []),
     ]);
   const passedText = LAUNCH_TEXTS.steps(passedSteps.length, steps.length);
   return html`<details class="result">
@@ -128,7 +133,7 @@ function failedSteps(kind: DrillKind, failedList: readonly DrillStep[], renderSt
   const singleSteps = stepGroups.filter(({ length }) => length === 1).flat();
   const stepsByCause = stepGroups.filter(({ length }) => length > 1);
   return html`${stepsByCause.map((steps) => {
-    const cause = wordsOf(steps[0]?.cause ?? "");
+    const cause = stepTextWords(steps[0]?.cause ?? "");
     const otherSteps = steps
       .slice(MAX_STEPS_PER_CAUSE)
       .map(({ name }, index) => html`${index === 0 ? "" : " · "}${stepTitle(kind, name)}`);

@@ -9,7 +9,7 @@ import {
   FAULT_PROFILES,
   FORGERY_ACTIONS,
   isApiAction,
-  isForgery,
+  isForgeryAction,
   type FaultAction,
 } from "../../../../core/fault/actions.ts";
 import { PROFILE_FAULTS } from "../../../../core/fault/profiles.ts";
@@ -43,7 +43,7 @@ import { FAULTS_TEXTS as TEXTS } from "./texts.ts";
 const ACTION_GROUPS = {
   answers: ["status", "rate_limit", "storage_full", "empty", "truncate"],
   connections: ["latency", "slow_body", "reset", "lose_answer", "lose_request"],
-  deliveries: DELIVERY_ACTIONS.filter((action) => !isForgery(action)),
+  deliveries: DELIVERY_ACTIONS.filter((action) => !isForgeryAction(action)),
   signatures: FORGERY_ACTIONS,
 } as const satisfies Readonly<Record<string, readonly FaultAction[]>>;
 

@@ -1,6 +1,6 @@
 import { likelyCause } from "../../../../core/explain/delivery.ts";
 import { falseSuccessCause } from "../../../../core/explain/delivery-causes.ts";
-import { isForgery } from "../../../../core/fault/actions.ts";
+import { isForgeryAction } from "../../../../core/fault/actions.ts";
 import { printable } from "../../../../core/text.ts";
 import { MAX_ANSWER_BYTES } from "../../../../core/webhook/delivery.ts";
 import { quote } from "../../../../core/shell/quote.ts";
@@ -49,7 +49,7 @@ export function attemptDetails(
 function signingHtml(signing: SigningSecrets): Html {
   if (!signing.isKnown) return html`${WEBHOOK_TEXTS.signingUnknown[signing.reason]}`;
   const { owner, secretCount, fault, verdict } = signing;
-  const forgeryText = fault !== null && isForgery(fault) ? FAULT_SIGNATURES[fault] : undefined;
+  const forgeryText = fault !== null && isForgeryAction(fault) ? FAULT_SIGNATURES[fault] : undefined;
   const secretText =
     owner === "endpoint" && secretCount > 1
       ? WEBHOOK_TEXTS.signedByBoth(secretCount)
