@@ -1,6 +1,6 @@
 import { CommanderError, InvalidArgumentError, Option, type Command } from "commander";
 import { accept, type Outcome } from "../core/outcome.ts";
-import type { Described } from "../core/help/map.ts";
+import type { OptionHelp } from "../core/help/map.ts";
 import { printableLiteral } from "../core/text.ts";
 import { hostedCommand } from "../host/folder/state-folder.ts";
 import type { World } from "../world.ts";
@@ -133,21 +133,21 @@ export function exitCodeLines(codes: ExitCodeMeanings): string {
 
 export function valueOption<Value>(
   flags: string,
-  description: Described,
+  description: OptionHelp,
   parse: Parser<Value> = (text) => text as Value,
 ): Option {
   return withChoices(createOption(flags, description, parse), parse);
 }
 
 /** An option that can be repeated, and that accepts several values separated by commas. */
-export function listOption(flags: string, description: Described, parse: Parser<string>): Option {
+export function listOption(flags: string, description: OptionHelp, parse: Parser<string>): Option {
   const parseParts = (text: string): string[] => text.split(",").map((part) => parse(part));
   return withChoices(collectingOption(flags, description, parseParts), parse);
 }
 
 export function repeatedOption<Value>(
   flags: string,
-  description: Described,
+  description: OptionHelp,
   parse: (text: string) => Outcome<Value>,
 ): Option {
   const parseValue = toOptionParser(parse);
@@ -156,7 +156,7 @@ export function repeatedOption<Value>(
 
 function collectingOption(
   flags: string,
-  description: Described,
+  description: OptionHelp,
   parse: (text: string) => readonly unknown[],
 ): Option {
   const option = createOption(flags, description, (text, earlierValues: readonly unknown[] = []) => [
@@ -183,7 +183,7 @@ function withChoices(option: Option, { choices }: { readonly choices?: readonly 
 /** Replaces commander's message for an invalid value, which repeats the value even if it is a secret. */
 function createOption<Value>(
   flags: string,
-  description: Described,
+  description: OptionHelp,
   parse: (text: string, earlierValue: Value | undefined) => Value,
 ): Option {
   const option = describedOption(flags, description);
@@ -247,7 +247,7 @@ export function optionParser<Value>(
   };
 }
 
-export function switchOption(flags: string, description: Described): Option {
+export function switchOption(flags: string, description: OptionHelp): Option {
   return describedOption(flags, description);
 }
 
@@ -258,7 +258,7 @@ export function defaultTextOf(option: Option): string | undefined {
   return DEFAULT_TEXTS.get(option);
 }
 
-function describedOption(flags: string, description: Described): Option {
+function describedOption(flags: string, description: OptionHelp): Option {
   if (typeof description === "string") return new Option(flags, description);
   const { text, default: defaultText, note } = description;
   const option = new Option(flags, `${text} (default: ${[defaultText, note ?? []].flat().join("; ")})`);

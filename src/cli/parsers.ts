@@ -15,7 +15,7 @@ import {
   type SpanOrMoment,
 } from "../core/duration.ts";
 import { partWords } from "../core/fact.ts";
-import { PARTS } from "../core/refusals/parts.ts";
+import { PART_TEXTS } from "../core/refusals/parts.ts";
 
 const MAX_DURATION_MS = 24 * 3_600_000;
 
@@ -27,7 +27,7 @@ export function parseDuration(text: string): number {
 }
 
 export const parseSpanOrMoment = optionParser(
-  english(PARTS.span_or_moment),
+  english(PART_TEXTS.span_or_moment),
   parseSpanOrMomentText,
   invalidDuration,
 );

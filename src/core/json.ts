@@ -1,5 +1,5 @@
 import { TextDecoder } from "node:util";
-import { accept, tryTo, isError, type Outcome, type Refused } from "./outcome.ts";
+import { accept, resultOrUndefined, isError, type Outcome, type Refused } from "./outcome.ts";
 import { refuseFact } from "./refusals.ts";
 import { printable, printableLiteral, printableName } from "./text.ts";
 
@@ -97,7 +97,7 @@ function isWrittenAsInteger(literal: string): boolean {
 
 /** Returns "" for undefined bytes, and undefined for invalid UTF-8. Keeps a byte order mark. */
 export function decodeUtf8(bytes: Uint8Array | undefined): string | undefined {
-  return tryTo(() => utf8Decoder.decode(bytes));
+  return resultOrUndefined(() => utf8Decoder.decode(bytes));
 }
 
 function refuse(message: string): Refused {

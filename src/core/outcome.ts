@@ -35,7 +35,7 @@ export function accept<Value>(value: Value): { readonly ok: true; readonly value
 }
 
 export function inField(field: string, { refusal }: Refused): Refused {
-  const words = wordsOf(refusal);
+  const words = refusalWords(refusal);
   const [english, chinese] = words;
   return {
     ok: false,
@@ -49,7 +49,7 @@ export function inField(field: string, { refusal }: Refused): Refused {
   };
 }
 
-export function wordsOf({ message, chinese = message }: Pick<Refusal, "message" | "chinese">): Words {
+export function refusalWords({ message, chinese = message }: Pick<Refusal, "message" | "chinese">): Words {
   return [message, chinese];
 }
 
@@ -80,7 +80,7 @@ export class FileRefused extends Error {
   }
 }
 
-export function tryTo<Value>(work: () => Value): Value | undefined {
+export function resultOrUndefined<Value>(work: () => Value): Value | undefined {
   try {
     return work();
   } catch {

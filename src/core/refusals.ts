@@ -1,5 +1,13 @@
 import type { ErrorCode } from "./errors.ts";
-import { fill, fillPair, namesIn, valueText, type FactValue, type FactValues, type NamesIn } from "./fact.ts";
+import {
+  fillTemplate,
+  fillBothLanguages,
+  findPlaceholderNames,
+  valueText,
+  type FactValue,
+  type FactValues,
+  type PlaceholderNames,
+} from "./fact.ts";
 import { english, type Words } from "./language.ts";
 import type { Refusal, Refused } from "./outcome.ts";
 import { REFUSALS_OF_CHECKOUTS } from "./refusals/checkout.ts";
@@ -238,9 +246,9 @@ export type FactName = keyof typeof REFUSALS;
 type KnownFact = { readonly fact: FactName; readonly values: FactValues };
 
 type NamesOf<FactRow> = FactRow extends { readonly text: infer Text }
-  ? NamesIn<Text extends readonly string[] ? Text[number] : Text>
+  ? PlaceholderNames<Text extends readonly string[] ? Text[number] : Text>
   : FactRow extends { readonly expected: readonly [infer Expected, string] }
-    ? NamesIn<Expected> | "received"
+    ? PlaceholderNames<Expected> | "received"
     : never;
 
 type ValuesOf<Name extends FactName> = Readonly<
@@ -266,8 +274,10 @@ export function refuseFact<Name extends FactName>(
 function factText({ fact, values }: KnownFact): readonly [message: string, chinese?: string] {
   const row: Row = REFUSALS[fact];
   if (!("text" in row))
-    return [`${fill(row.expected[0], values)}; got ${valueText(values["received"], english)}`];
-  return typeof row.text === "string" ? [fill(row.text, values)] : fillPair(row.text, values);
+    return [`${fillTemplate(row.expected[0], values)}; got ${valueText(values["received"], english)}`];
+  return typeof row.text === "string"
+    ? [fillTemplate(row.text, values)]
+    : fillBothLanguages(row.text, values);
 }
 
 export function factParts({ fact, values }: KnownFact): {
@@ -281,8 +291,8 @@ export function factParts({ fact, values }: KnownFact): {
     name in values ? valueText(values[name], english) : undefined;
   return {
     field: row.field ?? valueOf("field"),
-    expected: row.expected && fillPair(row.expected, values),
-    received: row.received === undefined ? valueOf("received") : fill(row.received, values),
+    expected: row.expected && fillBothLanguages(row.expected, values),
+    received: row.received === undefined ? valueOf("received") : fillTemplate(row.received, values),
     next: row.next,
   };
 }
@@ -294,7 +304,9 @@ export function isRefusalFact(value: unknown): value is KnownFact {
   if (row === undefined || typeof values !== "object" || values === null) return false;
   const givenValues = new Map<string, unknown>(Object.entries(values));
   const texts = "text" in row ? [row.text].flat() : [row.expected[0], "{received}"];
-  return texts.every((text) => namesIn(text).every((name) => isFactValue(givenValues.get(name))));
+  return texts.every((text) =>
+    findPlaceholderNames(text).every((name) => isFactValue(givenValues.get(name))),
+  );
 }
 
 function isFactValue(value: unknown): boolean {

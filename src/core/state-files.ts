@@ -18,9 +18,9 @@ const oldCredentialsSchema = () =>
   );
 
 /** A copy of each key, because the sandbox shows a key once (decisions 54, 85). The first store comes first. */
-export type Credentials = z.infer<ReturnType<typeof credentialsSchema>>;
+export type CredentialsFile = z.infer<ReturnType<typeof credentialsSchema>>;
 
-export function storeIdOfKey({ stores }: Credentials, apiKey: string): string | undefined {
+export function storeIdOfKey({ stores }: CredentialsFile, apiKey: string): string | undefined {
   return Object.entries(stores).find(([, { api_key: key }]) => key === apiKey)?.[0];
 }
 
@@ -61,7 +61,7 @@ export const parseAdmin = parserOf(() =>
   z.object({ admin_token: z.string().check(z.regex(/^[\w-]{16,128}$/)) }),
 );
 
-export const parseCredentials: (text: string) => Credentials | undefined = parserOf(() =>
+export const parseCredentials: (text: string) => CredentialsFile | undefined = parserOf(() =>
   z.union([credentialsSchema(), oldCredentialsSchema()]),
 );
 

@@ -81,7 +81,7 @@ export function decodePrintable(text: string): string {
   );
 }
 
-export function showsSecret(text: string): boolean {
+export function hasSecretOrRedaction(text: string): boolean {
   return containsSecret(text) || REDACTED_SECRET.test(text);
 }
 

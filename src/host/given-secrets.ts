@@ -1,4 +1,4 @@
-import { isToken } from "../core/control/protocol.ts";
+import { hasTokenFormat } from "../core/control/protocol.ts";
 import { isTestKey } from "../core/credential.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { isSigningSecret } from "../core/webhook/sealed-secret.ts";
@@ -7,7 +7,7 @@ import type { World } from "../world.ts";
 import { readNamedText } from "./named-file.ts";
 import { usageFailure, type HostFailure } from "./failure.ts";
 
-const TOKEN_FORM = { isValid: isToken, form: "16 to 128 letters, digits, - or _" };
+const TOKEN_FORM = { isValid: hasTokenFormat, form: "16 to 128 letters, digits, - or _" };
 
 const SECRETS = {
   apiKey: {

@@ -1,6 +1,6 @@
 import type { PlannedChange } from "../core/config/plan.ts";
 import { accept, type Outcome, type Refusal } from "../core/outcome.ts";
-import { MASTER_KEY_BYTES, parseRunRecord, type Credentials } from "../core/state-files.ts";
+import { MASTER_KEY_BYTES, parseRunRecord, type CredentialsFile } from "../core/state-files.ts";
 import { printable } from "../core/text.ts";
 import { recordHome } from "../sandbox/runtime/home.ts";
 import {
@@ -66,7 +66,7 @@ async function checkpointFirstStore(
   world: GuestWorld,
   heldFolder: HeldFolder,
   store: Store,
-): Promise<Outcome<Credentials | undefined, HostFailure>> {
+): Promise<Outcome<CredentialsFile | undefined, HostFailure>> {
   const credentials =
     heldFolder === undefined ? accept(undefined) : state.readCredentials(world, heldFolder.path);
   if (!credentials.ok || heldFolder === undefined || credentials.value?.ready !== false) return credentials;
@@ -79,7 +79,7 @@ async function checkpointFirstStore(
 export function openState(
   { world, printer }: HostContext,
   origin: StateOrigin,
-  credentials: Credentials | undefined,
+  credentials: CredentialsFile | undefined,
 ): Outcome<{ readonly store: Store; readonly masterKey: Uint8Array }, HostFailure> {
   const { heldFolder } = origin;
   const path = heldFolder === undefined ? IN_MEMORY : stateFile(heldFolder.path, "database");
@@ -112,7 +112,7 @@ export function openState(
 function loadMasterKey(
   world: GuestWorld,
   store: Store,
-  { heldFolder, secrets, credentials }: StateOrigin & { readonly credentials: Credentials | undefined },
+  { heldFolder, secrets, credentials }: StateOrigin & { readonly credentials: CredentialsFile | undefined },
 ): Outcome<Uint8Array, HostFailure> {
   if (heldFolder === undefined) return accept(world.randomBytes(MASTER_KEY_BYTES));
   const isEmpty = store.stores.first() === undefined;

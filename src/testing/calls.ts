@@ -2,7 +2,7 @@ import { checkoutResponse, errorResponse, type CheckoutWire } from "../core/chec
 import {
   checkRequest,
   decodeRequest,
-  refusalInDomain,
+  toDomainMessage,
   type AnswerOf,
   type OperationName,
 } from "../core/control/operations.ts";
@@ -49,7 +49,7 @@ export function createCalls(sandbox: InProcessSandbox) {
     if (result.end === "success") return result.value;
     if (result.end === "refusal") {
       const { status, error } = result;
-      const message = refusalInDomain(call.name, error.message);
+      const message = toDomainMessage(call.name, error.message);
       throw refusalError(sandbox, { ...error, message, status, requestId });
     }
     throw lostAnswerError("message" in result ? result.message : result.end);

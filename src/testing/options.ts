@@ -6,7 +6,7 @@ import { stateFile } from "../host/folder/files.ts";
 import { checkFolderTrust } from "../host/folder/trust.ts";
 import { usageFailure, type HostFailure } from "../host/failure.ts";
 import { parseConfig } from "../core/config/read.ts";
-import { KIT_SETTING_NAMES, optionsOf } from "../core/config/settings.ts";
+import { KIT_SETTING_NAMES, settingOptionsOf } from "../core/config/settings.ts";
 import { camelCase, snakeCase } from "../core/text.ts";
 import { isError, type Outcome } from "../core/outcome.ts";
 import type { GuestWorld } from "../world.ts";
@@ -126,7 +126,7 @@ function settingsIn(options: SandboxOptions): ServeOptions {
     options[name] === null ? [] : [[snakeCase(name), options[name]]],
   );
   const parsedConfig = parseConfig(JSON.stringify({ sandbox: Object.fromEntries(givenFields) as object }));
-  if (parsedConfig.ok) return optionsOf(parsedConfig.value.config.sandbox ?? {});
+  if (parsedConfig.ok) return settingOptionsOf(parsedConfig.value.config.sandbox ?? {});
   const [fault] = parsedConfig.refusal;
   throw optionError(
     camelCase(fault?.field.replace("sandbox.", "") ?? ""),

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { shapesOfCreate } from "../core/checkout/create-request.ts";
+import { createRequestShapes } from "../core/checkout/create-request.ts";
 import { EVENT_TYPES } from "../core/checkout/event-types.ts";
 import { SIMULATED_OUTCOMES } from "../core/checkout/reserved-order-id.ts";
 import { finding, searchResult } from "../core/judge/shapes.ts";
@@ -79,7 +79,7 @@ export const pendingEntry = z.extend(pendingLine, { at: time });
 
 export const payOutcome = z.enum(SIMULATED_OUTCOMES);
 
-const { amountShape, priceShape } = shapesOfCreate();
+const { amountShape, priceShape } = createRequestShapes();
 export const createCheckout = z.union([amountShape, priceShape]);
 export { invariant, payerOutcome } from "../core/judge/shapes.ts";
 

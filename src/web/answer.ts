@@ -1,4 +1,4 @@
-import { refusalIn, type Dialect } from "../core/shape/dialect.ts";
+import { refusalInDialect, type Dialect } from "../core/shape/dialect.ts";
 import { ERRORS } from "../core/errors.ts";
 import type { Refusal } from "../core/outcome.ts";
 import { errorBody } from "../core/checkout/wire.ts";
@@ -18,7 +18,7 @@ export function refusalResponse(requestId: string, refusal: Refusal, dialect?: D
   if (refusal.retryAfterSeconds !== undefined) headers["Retry-After"] = String(refusal.retryAfterSeconds);
   if (refusal.allow !== undefined) headers["Allow"] = refusal.allow;
   const ourError = { code: refusal.code, status: ERRORS[refusal.code].status };
-  const { code, status } = dialect === undefined ? ourError : refusalIn(dialect, ourError);
+  const { code, status } = dialect === undefined ? ourError : refusalInDialect(dialect, ourError);
   // A 401 must say how to authenticate (RFC 9110, section 15.5.2).
   if (status === 401) headers["WWW-Authenticate"] = "Bearer";
   return { status, headers, body: errorBody(requestId, { ...refusal, code }) };

@@ -2,7 +2,7 @@ import { english, translatorFor, type Words } from "../../src/core/language.ts";
 import { adaptHintToTypedLine, replaceTypedOptions } from "../../src/cli/hints/again.ts";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../src/core/errors.ts";
-import { CHECKS, checkOfCode } from "../../src/core/explain/checks.ts";
+import { REFUSAL_CHECKS, checkOfCode } from "../../src/core/explain/checks.ts";
 import { waitingDeliveries, groupDeliveries, endpointLabels } from "../../src/core/explain/deliveries.ts";
 import { CONNECTION_FAULTS } from "../../src/core/network/connection-fault.ts";
 import { likelyCause, type StoryDelivery } from "../../src/core/explain/delivery.ts";
@@ -67,21 +67,21 @@ const REFUSALS = [
   {
     name: "no API key",
     headers: { Authorization: "" },
-    check: CHECKS.credential[0],
+    check: REFUSAL_CHECKS.credential[0],
     rule: 27,
     received: "authorization: …",
   },
   {
     name: "a foreign Host",
     headers: { Host: "evil.example" },
-    check: CHECKS.host[0],
+    check: REFUSAL_CHECKS.host[0],
     rule: null,
     received: "host: evil.example",
   },
   {
     name: "an invalid field",
     body: { ...TERMS, amount_minor: "19.99" },
-    check: CHECKS.content[0],
+    check: REFUSAL_CHECKS.content[0],
     rule: 9,
     received: '"19.99"',
     expected: /^amount_minor .* 1 .* 9007199254740991\b/,
@@ -89,7 +89,7 @@ const REFUSALS = [
   {
     name: "both price forms",
     body: { ...TERMS, price_id: "price_coffee" },
-    check: CHECKS.content[0],
+    check: REFUSAL_CHECKS.content[0],
     rule: 10,
     decision: 7,
     received: null,
@@ -97,7 +97,7 @@ const REFUSALS = [
   {
     name: "a short idempotency key",
     headers: { "Idempotency-Key": "short" },
-    check: CHECKS.content[0],
+    check: REFUSAL_CHECKS.content[0],
     rule: 19,
     received: '5: "short"',
   },
@@ -105,7 +105,7 @@ const REFUSALS = [
     name: "an inactive currency",
     body: { ...TERMS, currency: "XXX" },
     headers: { "Idempotency-Key": "another-key" },
-    check: CHECKS.store[0],
+    check: REFUSAL_CHECKS.store[0],
     rule: 6,
     received: "XXX",
     next: "checkout admin enable-capability XXX",
@@ -260,7 +260,7 @@ test("explain of a conflict lists the fields that differ from the first request"
   const first = await post({ ...TERMS, description: "A bag" });
   const other = await post({ ...TERMS, amount_minor: 2999, description: "A box" });
   const reused = await explain(other.requestId);
-  expect(reused).toMatchObject({ check: CHECKS.key[0], rule: 21, decision: 5 });
+  expect(reused).toMatchObject({ check: REFUSAL_CHECKS.key[0], rule: 21, decision: 5 });
   expect(reused.differences).toEqual([
     { field: "amount_minor", first: "1999", this: "2999" },
     { field: "description", first: "A bag", this: "A box" },
@@ -269,7 +269,7 @@ test("explain of a conflict lists the fields that differ from the first request"
 
   const session = await post(TERMS, { "Idempotency-Key": "another-key" }, "/v1/checkout-sessions");
   const conflict = await explain(session.requestId);
-  expect(conflict).toMatchObject({ check: CHECKS.order[0], decision: 8 });
+  expect(conflict).toMatchObject({ check: REFUSAL_CHECKS.order[0], decision: 8 });
   expect(conflict.differences).toEqual([
     { field: "path", first: "/v1/orders", this: "/v1/checkout-sessions" },
     { field: "description", first: "A bag", this: null },
@@ -669,7 +669,10 @@ test("a refused command prints the command that explains the refusal", async () 
   expect(code).toBe(4);
   const [, explains = ""] = /checkout (explain \S+)/.exec(stderr) ?? [];
   const explained = await harness.run(explains.split(" "));
-  expect([explained.code, explained.stdout]).toEqual([0, expect.stringContaining(english(CHECKS.store))]);
+  expect([explained.code, explained.stdout]).toEqual([
+    0,
+    expect.stringContaining(english(REFUSAL_CHECKS.store)),
+  ]);
 });
 
 test("a refused command in exec suggests an explain command that works with the variables of exec", async () => {
@@ -685,7 +688,10 @@ test("a refused command in exec suggests an explain command that works with the 
   const { stderr } = await harness.run(create.split(" "), there);
   const [, explains = ""] = /checkout (explain \S+)/.exec(stderr) ?? [];
   const explained = await harness.run(explains.split(" "), there);
-  expect([explained.code, explained.stdout]).toEqual([0, expect.stringContaining(english(CHECKS.store))]);
+  expect([explained.code, explained.stdout]).toEqual([
+    0,
+    expect.stringContaining(english(REFUSAL_CHECKS.store)),
+  ]);
   const { CHECKOUT_CONTROL_TOKEN: _token, ...merchants } = env;
   const other = await harness.run(create.split(" "), { ...there, env: merchants });
   expect([other.code, other.stderr]).toEqual([4, expect.not.stringContaining("checkout explain")]);

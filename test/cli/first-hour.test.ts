@@ -11,7 +11,7 @@ import { didYouMean } from "../../src/cli/hints/equivalents.ts";
 import { hintForIds, noMatchText } from "../../src/cli/target/ids.ts";
 import { EXPLAIN_SENTENCES } from "../../src/core/explain/sentences.ts";
 import { KEY_FAULTS } from "../../src/core/refusals.ts";
-import { PARTS } from "../../src/core/refusals/parts.ts";
+import { PART_TEXTS } from "../../src/core/refusals/parts.ts";
 import { inOrder } from "../support/in-order.ts";
 import { refusalText } from "../support/refusal-texts.ts";
 
@@ -317,12 +317,24 @@ const BESIDE_SANDBOX: readonly Row[] = [
   [
     `orders create --order-id a-2 --amount-minor 19.99 --currency jpy ${PAY}`,
     2,
-    inOrder(PARTS.amount_without_decimals),
+    inOrder(PART_TEXTS.amount_without_decimals),
   ],
   [`orders create --order-id a-2 --amount-minor 1.5 ${PAY}`, 2, inAmount("1.50 EUR", "150")],
-  [`orders create --order-id a-2 --amount-minor 1.234 --currency EUR ${PAY}`, 2, inOrder(PARTS.whole_amount)],
-  [`orders create --order-id a-2 --amount-minor €20 --currency EUR ${PAY}`, 2, inOrder(PARTS.whole_amount)],
-  [`orders create --order-id a-2 --amount-minor 0 --currency EUR ${PAY}`, 2, inOrder(PARTS.whole_amount)],
+  [
+    `orders create --order-id a-2 --amount-minor 1.234 --currency EUR ${PAY}`,
+    2,
+    inOrder(PART_TEXTS.whole_amount),
+  ],
+  [
+    `orders create --order-id a-2 --amount-minor €20 --currency EUR ${PAY}`,
+    2,
+    inOrder(PART_TEXTS.whole_amount),
+  ],
+  [
+    `orders create --order-id a-2 --amount-minor 0 --currency EUR ${PAY}`,
+    2,
+    inOrder(PART_TEXTS.whole_amount),
+  ],
   [`orders create --order-id a-2 --amount-minor -5 --currency EUR ${PAY}`, 2, /--amount-minor/],
   [`orders create --order-id a-2 --amount-minor 1999 --currency euro ${PAY}`, 2, inOrder("currency", "EUR")],
   [`orders create --order-id a-2 --amount-minor 1999 --currency € ${PAY}`, 2, /currency/],

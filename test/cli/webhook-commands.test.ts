@@ -5,7 +5,7 @@ import { openWebhookSite } from "../support/webhook-site.ts";
 import { refusalText } from "../support/refusal-texts.ts";
 import { hintForIds, noOrderText } from "../../src/cli/target/ids.ts";
 import { english } from "../../src/core/language.ts";
-import { ENDPOINT_REASONS, PARTS } from "../../src/core/refusals/parts.ts";
+import { ENDPOINT_REASONS, PART_TEXTS } from "../../src/core/refusals/parts.ts";
 import { deliveryCause } from "../support/delivery-causes.ts";
 import { inOrder } from "../support/in-order.ts";
 
@@ -538,9 +538,9 @@ test("the refusal of a webhook command has the expected value, the received valu
     [2, inOrder(" 1 ", " 1000000"), "faults add drop --times 1000001"],
     [2, inOrder(" 1 ", " 1000000"), "faults add drop --times 0"],
     [2, inOrder(" 1 ", " 1000000"), "faults add drop --nth 0"],
-    [2, inOrder(PARTS.probability), "faults add drop --probability 1.5"],
-    [2, inOrder(PARTS.probability), "faults add drop --probability often"],
-    [2, inOrder(PARTS.span_or_moment), "faults add drop --until noon"],
+    [2, inOrder(PART_TEXTS.probability), "faults add drop --probability 1.5"],
+    [2, inOrder(PART_TEXTS.probability), "faults add drop --probability often"],
+    [2, inOrder(PART_TEXTS.span_or_moment), "faults add drop --until noon"],
     [1, refusalText("until_past"), "faults add drop --until 2020-01-01T00:00:00Z"],
     [2, "latency, slow_body, delay, reorder", "faults add drop --latency 2s"],
     [2, "✗ --status: ", "faults add reset --status 500"],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { EVENT_TYPES, parseEventTypes, matchesPatterns } from "../../src/core/checkout/event-types.ts";
+import { EVENT_TYPES, parseEventTypes, matchesEventPatterns } from "../../src/core/checkout/event-types.ts";
 import {
   filterAddresses,
   parseTarget,
@@ -362,7 +362,7 @@ test("patterns of event types match the expected types, and a pattern that match
     ["*", "webhook.test", true],
   ] as const;
   for (const [pattern, type, expected] of rows)
-    expect([pattern, type, matchesPatterns([pattern], type)]).toEqual([pattern, type, expected]);
+    expect([pattern, type, matchesEventPatterns([pattern], type)]).toEqual([pattern, type, expected]);
   expect(EVENT_TYPES).toHaveLength(13);
   const refused = (patterns: readonly string[]): boolean => !parseEventTypes(patterns).ok;
   expect([["*"], ["order.*", "webhook.test"]].map(refused)).toEqual([false, false]);

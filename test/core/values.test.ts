@@ -13,9 +13,9 @@ import {
 import {
   deriveIdempotencyKey,
   fingerprint,
-  LOCAL_SANDBOX,
+  LOCAL_SANDBOX_SERVICE,
   parseIdempotencyKey,
-  replay,
+  replayStoredResponse,
   type LogicalCreate,
 } from "../../src/core/checkout/idempotency-key.ts";
 import { chooseKey, type CreateIntent } from "../../src/core/checkout/journal.ts";
@@ -158,8 +158,11 @@ test("a create's fingerprint depends on its path and field values, not on their 
   expect(fingerprint("/v1/checkout-sessions", request)).not.toBe(means);
   expect(fingerprint("/v1/orders", { ...request, amount_minor: 2 })).not.toBe(means);
   const stored = { fingerprint: means, status: 201, requestId: "r", body: "{}" } as const;
-  expect(replay(stored, { key: "key-number-1", fingerprint: means })).toEqual({ ok: true, value: stored });
-  expect(replay(stored, { key: "key-number-1", fingerprint: "another" })).toMatchObject({
+  expect(replayStoredResponse(stored, { key: "key-number-1", fingerprint: means })).toEqual({
+    ok: true,
+    value: stored,
+  });
+  expect(replayStoredResponse(stored, { key: "key-number-1", fingerprint: "another" })).toMatchObject({
     refusal: {
       code: "idempotency_key_reused",
       told: { fact: "idempotency_key_reused", values: { key: '"key-number-1"' } },
@@ -191,7 +194,7 @@ test("a managed idempotency key differs exactly if an identifying field of the c
 
 test("a managed idempotency key is the same in every version, so that a client without its journal finds its order", () => {
   const create = { storeId: "store-1", endpoint: "orders", orderId: "order-1", attempt: 1 };
-  const key = deriveIdempotencyKey({ ...create, service: LOCAL_SANDBOX });
+  const key = deriveIdempotencyKey({ ...create, service: LOCAL_SANDBOX_SERVICE });
   expect(key).toBe("co-1e9154bbd1480146508c026a6f1df987a7604889-1");
 });
 

@@ -2,7 +2,7 @@ import { cpSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { removeKey } from "../../src/core/portal/path.ts";
+import { removePortalKey } from "../../src/core/portal/path.ts";
 import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { startSandbox, type SandboxOptions } from "../../src/testing/testing.ts";
 import { SEED, size } from "../support/campaign.ts";
@@ -99,7 +99,7 @@ test("every address on a page, form or redirect of the portal begins with the po
   for (const address of own) {
     const isAsset = address.startsWith(`${path}/assets/`);
     const { cookie } = address.startsWith(`${path}/admin`) ? administrator : merchant;
-    const within = removeKey(path, address)?.split(/[?#]/)[0] ?? "";
+    const within = removePortalKey(path, address)?.split(/[?#]/)[0] ?? "";
     const isForm = posts.some(({ path: row }) =>
       new RegExp(`^${row.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(within),
     );
@@ -213,7 +213,7 @@ test(`every wrong guess of the portal's path gets the same page (seed ${SEED})`,
     fc.string({ maxLength: 40, unit: "binary-ascii" }).map((text) => `k-${encodeURIComponent(text)}`),
   );
   const asked = fc.record({
-    guess: near.filter((one) => removeKey(path, `/portal/${one}`) === undefined),
+    guess: near.filter((one) => removePortalKey(path, `/portal/${one}`) === undefined),
     rest: fc.constantFrom(
       "",
       "/",

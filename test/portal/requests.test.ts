@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { CHECKS } from "../../src/core/explain/checks.ts";
+import { REFUSAL_CHECKS } from "../../src/core/explain/checks.ts";
 import type { LoggedRequest } from "../../src/core/request/logged-request.ts";
 import { REQUESTS_DDL, requestsTable } from "../../src/store/request/requests.ts";
 import { curlOf } from "../../src/core/request/curl.ts";
@@ -49,8 +49,8 @@ async function openSite(start = EPHEMERAL) {
 const ORDER = { order_id: "order-1", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
 /** A check with its result, as the text of a page shows both. */
-function rung(name: keyof typeof CHECKS, result: "passed" | "refusedHere" | "notReached"): string {
-  return `${CHECKS[name][0]} : ${REQUEST_TEXTS[result][0]}`;
+function rung(name: keyof typeof REFUSAL_CHECKS, result: "passed" | "refusedHere" | "notReached"): string {
+  return `${REFUSAL_CHECKS[name][0]} : ${REQUEST_TEXTS[result][0]}`;
 }
 
 test("the empty request log shows a command that fills it, and the log lists requests newest first, page by page", async () => {

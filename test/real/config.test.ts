@@ -4,7 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import Database from "better-sqlite3";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { deriveIdempotencyKey, LOCAL_SANDBOX } from "../../src/core/checkout/idempotency-key.ts";
+import { deriveIdempotencyKey, LOCAL_SANDBOX_SERVICE } from "../../src/core/checkout/idempotency-key.ts";
 import { environmentVariableOf } from "../../src/cli/option-rules.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { parseConfig } from "../../src/core/config/read.ts";
@@ -1029,7 +1029,7 @@ test("a managed idempotency key depends on the store and the service's address, 
   });
   const [here, there] = ["http://127.0.0.1:9/v1", "https://pay.example/v1"];
   const rows = [
-    ["shop", here, FIRST, LOCAL_SANDBOX],
+    ["shop", here, FIRST, LOCAL_SANDBOX_SERVICE],
     ["any", here, undefined, here],
     ["pay", there, FIRST, there],
   ] as const;

@@ -6,7 +6,7 @@ import { connect as openSocket } from "node:net";
 import { join } from "node:path";
 import { onTestFinished, expect, test } from "vitest";
 import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.ts";
-import { likelyCause, outcomeOf } from "../../src/core/explain/delivery.ts";
+import { likelyCause, causeMaterialOf } from "../../src/core/explain/delivery.ts";
 import { markedUuid, MARK_COUNT } from "../../src/hosted/shared/marks.ts";
 import { FORBIDDEN_RANGES, PRIVATE_RANGES } from "../../src/core/network/ranges.ts";
 import { SEED, seededRandom, size, FULL } from "../support/campaign.ts";
@@ -193,7 +193,7 @@ test("a hosted service names the possible causes of a failed delivery, although 
       if (found === undefined) throw new Error("it has none");
       return found;
     });
-    told.push([name, likelyCause(outcomeOf(attempt))?.code]);
+    told.push([name, likelyCause(causeMaterialOf(attempt))?.code]);
   }
   expect(told).toEqual(ENDPOINT_CAUSES);
 });

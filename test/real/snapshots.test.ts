@@ -15,7 +15,7 @@ import Database from "better-sqlite3";
 import * as fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { english } from "../../src/core/language.ts";
-import { PARTS } from "../../src/core/refusals/parts.ts";
+import { PART_TEXTS } from "../../src/core/refusals/parts.ts";
 import { REAL } from "../support/real.ts";
 import { takeSnapshot } from "../../src/sandbox/runtime/snapshots.ts";
 import { IN_MEMORY } from "../../src/store/connection/database.ts";
@@ -641,7 +641,7 @@ test("a file that is too large for a snapshot is listed and removed, but not res
     const { snapshots } = JSON.parse(await run("snapshots list --json")) as {
       readonly snapshots: readonly object[];
     };
-    const problem = english(PARTS.too_large);
+    const problem = english(PART_TEXTS.too_large);
     expect([isLive, snapshots]).toMatchObject([
       isLive,
       [

@@ -15,7 +15,7 @@ import { createHarness, type ApiCall, type Harness, type RunningSandbox } from "
 import { insertion } from "../support/rows.ts";
 import { inOrder } from "../support/in-order.ts";
 import { refusalMessage } from "../support/refusal-texts.ts";
-import { PARTS } from "../../src/core/refusals/parts.ts";
+import { PART_TEXTS } from "../../src/core/refusals/parts.ts";
 
 type Answer = {
   readonly status: number;
@@ -529,5 +529,5 @@ test("a return origin that is added again keeps its path unless another path is 
   await harness.start();
   expect(await run("list")).toBe(`${shop}/thanks\n${local}\n`);
   const refused = await harness.run(["return-origins", "add", shop, "--path", "thanks"]);
-  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(PARTS.leading_slash[0])]);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(PART_TEXTS.leading_slash[0])]);
 });

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { describeControlApi } from "../../src/core/control/openapi.ts";
 import {
   CONTROL_OPERATIONS,
-  folderTokenFor,
+  folderTokenRole,
   OPERATION_NAMES,
   inputKind,
   type OperationName,
@@ -157,7 +157,8 @@ async function verdicts(
 ): Promise<{ readonly allowed: boolean; readonly status: number; readonly message: string }> {
   const { method, path } = CONTROL_OPERATIONS[name];
   const { read, query, body } = sentAs(name, value);
-  const token = folderTokenFor(name) === "administrator" ? harness.adminToken() : sandbox.ready.control_token;
+  const token =
+    folderTokenRole(name) === "administrator" ? harness.adminToken() : sandbox.ready.control_token;
   const answer = await sandbox.request({
     method,
     path: path.replace("{store_id}", STORE).replace("{id}", UNKNOWN_ID) + query,

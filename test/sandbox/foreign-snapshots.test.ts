@@ -8,7 +8,7 @@ import { eventually } from "../support/eventually.ts";
 import { createHarness, type CommandOptions, type Harness } from "../support/harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { refusalText } from "../support/refusal-texts.ts";
-import { PARTS } from "../../src/core/refusals/parts.ts";
+import { PART_TEXTS } from "../../src/core/refusals/parts.ts";
 
 const ORDER = {
   order_id: "order-1",
@@ -68,7 +68,7 @@ async function holdOf(harness: Harness, cwd: string): Promise<unknown> {
   return (JSON.parse(stdout) as { readonly hold: { readonly fact: string } | null }).hold?.fact;
 }
 
-const [THIS_STORE] = PARTS.this_foreign_store;
+const [THIS_STORE] = PART_TEXTS.this_foreign_store;
 const FOREIGN = { fact: "this_foreign_store", values: {} };
 
 /** The lines of `explain` about waiting deliveries of an order. */

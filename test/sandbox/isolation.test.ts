@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   CONTROL_OPERATIONS,
-  folderTokenFor,
+  folderTokenRole,
   OPERATION_NAMES,
   type OperationName,
 } from "../../src/core/control/operations.ts";
@@ -272,7 +272,7 @@ test("a request to one store finds, shows and changes nothing in another store",
       const value =
         typeof drawn === "object" && drawn !== null && "wait_ms" in drawn ? { ...drawn, wait_ms: 1 } : drawn;
       const isOfOne = CONTROL_OPERATIONS[name].path.includes("{id}");
-      const token = tokens[folderTokenFor(name)];
+      const token = tokens[folderTokenRole(name)];
       const before = isOfOne ? allRows(pair).map(({ text }) => text) : rowsOf(pair, other);
       const request = requestOf(name, { store: own.id, id }, value);
       const answer = await send(token, request);
@@ -520,7 +520,7 @@ test("every token gives access to exactly the control operations of its role, on
   const stores = { first: sites[0].id, other: sites[1].id, default: "default", unknown: UNKNOWN };
   for (const name of RUNTIME.some(OPERATION_NAMES)) {
     const { path, method } = CONTROL_OPERATIONS[name];
-    const role = folderTokenFor(name);
+    const role = folderTokenRole(name);
     for (const [who, token] of Object.entries(bearers)) {
       const isToken = who === "control" || who === "administrator";
       for (const [where, store] of Object.entries(stores)) {

@@ -12,7 +12,7 @@ import { inOrder } from "../support/in-order.ts";
 import { english } from "../../src/core/language.ts";
 import { READINESS_SENTENCES } from "../../src/core/readiness/sentences.ts";
 import { refusalText } from "../support/refusal-texts.ts";
-import { PARTS } from "../../src/core/refusals/parts.ts";
+import { PART_TEXTS } from "../../src/core/refusals/parts.ts";
 import { partOf, partWords } from "../../src/core/fact.ts";
 
 const SHOP = "http://localhost:3000";
@@ -327,7 +327,7 @@ test("an endpoint whose deliveries a drill holds is shown as paused by the drill
   const drill = await holdWebhooks(site);
 
   const [held] = partWords(partOf("drill", { value: "duplicates" }));
-  const [byRequest] = PARTS.by_request;
+  const [byRequest] = PART_TEXTS.by_request;
   const listed = JSON.parse((await harness.run(["endpoints", "list", "--json"])).stdout) as object;
   expect(listed).toMatchObject({
     endpoints: [

@@ -4,7 +4,7 @@ import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite, type Received } from "../support/webhook-site.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
 import { inOrder } from "../support/in-order.ts";
-import { PARTS } from "../../src/core/refusals/parts.ts";
+import { PART_TEXTS } from "../../src/core/refusals/parts.ts";
 import { refusalMessage, refusalText } from "../support/refusal-texts.ts";
 
 const HOUR = 3_600_000;
@@ -66,8 +66,8 @@ test("a retry can be limited to an order_id or an endpoint, and counts as an att
 test("a retry says why an endpoint gets nothing, and skips endpoints that are not enabled", async () => {
   const site = await repairedSite();
   for (const [action, why] of [
-    ["pause", refusalText("endpoint_paused", { why: PARTS.by_request[0] })],
-    ["disable", refusalText("endpoint_disabled", { why: PARTS.switched_off[0] })],
+    ["pause", refusalText("endpoint_paused", { why: PART_TEXTS.by_request[0] })],
+    ["disable", refusalText("endpoint_disabled", { why: PART_TEXTS.switched_off[0] })],
   ] as const) {
     await site.control(`/endpoints/${site.endpointId}/state`, { action });
     const named = await site.control("/deliveries/retry", { endpoint_id: site.endpointId });
@@ -168,7 +168,7 @@ test("a store whose deliveries wait for adoption refuses retry and replay-failed
     expect([verb, error?.code, error?.message]).toEqual([
       verb,
       "state_conflict",
-      refusalMessage("nothing_delivered", { hold: PARTS.this_foreign_store[0] }),
+      refusalMessage("nothing_delivered", { hold: PART_TEXTS.this_foreign_store[0] }),
     ]);
   }
   await site.advance(HOUR);

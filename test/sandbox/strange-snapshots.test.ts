@@ -6,7 +6,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   CONTROL_OPERATIONS,
-  folderTokenFor,
+  folderTokenRole,
   OPERATION_NAMES,
   pathOf,
 } from "../../src/core/control/operations.ts";
@@ -168,7 +168,7 @@ async function lookByControl({ sandbox, tokens }: Visitor, ids: PortalIds, note:
     if (method !== "GET") continue;
     const isById = path.includes("{id}");
     for (const id of isById || name === "explain" ? some : [""]) {
-      const token = tokens[folderTokenFor(name)];
+      const token = tokens[folderTokenRole(name)];
       const at = `${pathOf(name, { storeId: ids.store_id, id })}${name === "explain" ? `?id=${id}` : ""}`;
       note(name, await sandbox.request({ method, path: at, headers: { Authorization: `Bearer ${token}` } }));
     }

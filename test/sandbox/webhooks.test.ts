@@ -11,7 +11,7 @@ import type { HttpResponse } from "../../src/world.ts";
 import { EPHEMERAL } from "../support/harness.ts";
 import { eventually } from "../support/eventually.ts";
 import { openWebhookSite, signatureHeader, type Received, type Receiver } from "../support/webhook-site.ts";
-import { PARTS } from "../../src/core/refusals/parts.ts";
+import { PART_TEXTS } from "../../src/core/refusals/parts.ts";
 
 const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
 const MAX_ATTEMPTS = DEFAULT_DELIVERY_SCHEDULE.length;
@@ -338,7 +338,7 @@ test("a 410, or 120 hours without success, disables an endpoint, which misses la
   shop.answers = () => 410;
   await site.order();
   await site.advance(1);
-  expect(await site.endpoint(id)).toMatchObject({ state: "disabled", reason: PARTS.gone[0] });
+  expect(await site.endpoint(id)).toMatchObject({ state: "disabled", reason: PART_TEXTS.gone[0] });
   await site.order();
   await site.advance(HOUR);
   expect(shop.got.length).toBe(1);
@@ -354,7 +354,7 @@ test("a 410, or 120 hours without success, disables an endpoint, which misses la
   await site.advance(HOUR);
   expect(await site.endpoint(id)).toMatchObject({
     state: "disabled",
-    reason: PARTS.no_success[0],
+    reason: PART_TEXTS.no_success[0],
   });
 
   shop.answers = () => 200;

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type Database from "better-sqlite3";
-import { matchesPatterns } from "../../src/core/checkout/event-types.ts";
+import { matchesEventPatterns } from "../../src/core/checkout/event-types.ts";
 import type { WebhookEvent } from "../../src/core/webhook/webhook.ts";
 import { verifyWebhook } from "../../src/core/webhook/verify.ts";
 import { openHttpReceiver, readBody } from "./http-receiver.ts";
@@ -172,7 +172,7 @@ export function auditFaults(rows: Database.Database, endpoints: readonly Audited
   return endpoints.flatMap((endpoint) => {
     const deliveries = Object.groupBy(deliveriesOf(rows, endpoint.id), ({ eventId }) => eventId);
     const attempts = Object.groupBy(attemptsOf(rows, endpoint.id), ({ deliveryId }) => deliveryId);
-    const wanted = events.filter(({ type }) => matchesPatterns(endpoint.eventTypes, type));
+    const wanted = events.filter(({ type }) => matchesEventPatterns(endpoint.eventTypes, type));
     const ids = new Set(wanted.map(({ id }) => id));
     const others = [...Object.keys(deliveries), ...endpoint.witness.seen.keys()].filter((id) => !ids.has(id));
     const faults = wanted.flatMap((event) => {

@@ -1,5 +1,5 @@
 import { storeNameFault } from "../../src/core/config/store-name.ts";
-import { PARTS } from "../../src/core/refusals/parts.ts";
+import { PART_TEXTS } from "../../src/core/refusals/parts.ts";
 import { inOrder } from "./in-order.ts";
 import { refusalText } from "./refusal-texts.ts";
 
@@ -40,7 +40,7 @@ export const WRONG_FORMS: readonly WrongForm[] = [
   ["/faults", { action: "status", latency: "2s" }, "latency", refusalText("fault_parameter")],
   ["/faults", { action: "delay", latency: "2 s" }, "latency", refusalText("duration_form")],
   ["/faults", { action: "delay", until: "soon" }, "until", refusalText("field_form")],
-  ["/faults", { action: "delay", probability: "2" }, "probability", inOrder(PARTS.probability)],
+  ["/faults", { action: "delay", probability: "2" }, "probability", inOrder(PART_TEXTS.probability)],
   ["/faults", { action: "delay", nth: "0" }, "nth", /./],
   ["/faults", { action: "delay", path: "/v1/orders" }, "path", refusalText("fault_of_deliveries")],
   ["/catalog", { ...PRICE, amount_minor: "7.00" }, "amount_minor", /700/],
@@ -49,12 +49,12 @@ export const WRONG_FORMS: readonly WrongForm[] = [
   ["/catalog", { ...PRICE, price_id: "" }, "price_id", /./],
   ["/catalog", { ...PRICE, price_id: "price_coffee" }, "price_id", /price_coffee/],
   ["/keys", {}, "scopes", /./],
-  ["/settings/return-origins", { origin: "shop.example" }, "origin", inOrder(PARTS.with_scheme)],
+  ["/settings/return-origins", { origin: "shop.example" }, "origin", inOrder(PART_TEXTS.with_scheme)],
   [
     "/settings/return-origins",
     { origin: "https://shop.example", path: "x" },
     "path",
-    inOrder(PARTS.leading_slash),
+    inOrder(PART_TEXTS.leading_slash),
   ],
   ["/stores", { name: SPACED_NAME }, "name", inOrder(storeNameFault(SPACED_NAME) ?? "")],
   ["/stores", { name: "x".repeat(65), merchant: "new" }, "name", /64/],

@@ -1,6 +1,6 @@
 import type { CallOperation } from "../../client/control/control.ts";
 import { toIso } from "../../core/clock.ts";
-import { causeText, outcomeOf, receivedText } from "../../core/explain/delivery.ts";
+import { causeText, causeMaterialOf, receivedText } from "../../core/explain/delivery.ts";
 import { english } from "../../core/language.ts";
 import { parseRunRecord } from "../../core/state-files.ts";
 import { excerpt, printable } from "../../core/text.ts";
@@ -143,6 +143,6 @@ function failureFinding(delivery: DeliveryEntry, label: string): Finding {
     return ["problem", finding, `${START_SANDBOX} --allow-target with its host; ${replayAdvice}`];
   if (attempt?.status === 400)
     return ["problem", finding, `checkout checklist run webhooks shows why it refuses; ${replayAdvice}`];
-  const cause = (attempt && causeText(outcomeOf(attempt), english)) ?? "see the receiver's own log";
+  const cause = (attempt && causeText(causeMaterialOf(attempt), english)) ?? "see the receiver's own log";
   return ["problem", finding, `${cause}; ${replayAdvice}`];
 }

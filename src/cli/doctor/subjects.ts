@@ -1,6 +1,6 @@
 import { lazyValue } from "../../core/lazy.ts";
 import { localOrigin } from "../../core/loopback.ts";
-import { tryTo } from "../../core/outcome.ts";
+import { resultOrUndefined } from "../../core/outcome.ts";
 import { callControl, type CallOperation } from "../../client/control/control.ts";
 import type { Context } from "../command.ts";
 import { isSecretVariable, secretValuesIn } from "../../core/request/redaction.ts";
@@ -72,11 +72,11 @@ export function knownSecrets({ context: { world }, folder, checkTrust }: CheckSu
   const envValues = Object.entries(world.env).flatMap(([name, value = ""]) => {
     if (isSecretVariable(name)) return [value];
     const password = URL.canParse(value) ? new URL(value).password : "";
-    return [password, tryTo(() => decodeURIComponent(password)) ?? password];
+    return [password, resultOrUndefined(() => decodeURIComponent(password)) ?? password];
   });
-  if (tryTo(() => checkTrust().ok) !== true) return envValues;
+  if (resultOrUndefined(() => checkTrust().ok) !== true) return envValues;
   const read = (file: Parameters<typeof stateFile>[1]): string =>
-    tryTo(() => world.files.read(stateFile(folder, file))) ?? "";
+    resultOrUndefined(() => world.files.read(stateFile(folder, file))) ?? "";
   const texts = (["credentials", "admin", "run"] as const).map(read).join("\n");
   return [...envValues, ...secretValuesIn(texts), read("masterKey").trim()];
 }

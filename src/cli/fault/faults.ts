@@ -23,7 +23,7 @@ import { refuseUsage } from "../problem.ts";
 import { tableOf, type Column } from "../table.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText, type SpanOrMoment } from "../../core/duration.ts";
-import { PARTS } from "../../core/refusals/parts.ts";
+import { PART_TEXTS } from "../../core/refusals/parts.ts";
 import { english } from "../../core/language.ts";
 
 type AddRequest = RequestOf<"addFault">;
@@ -155,7 +155,7 @@ function matchOptions(): Option[] {
     valueOption(
       "--probability <p>",
       { text: "probability that a match gets the fault, 0 to 1", default: "1" },
-      optionParser(english(PARTS.probability), parseProbabilityText),
+      optionParser(english(PART_TEXTS.probability), parseProbabilityText),
     ),
     valueOption("--seed <text>", {
       text: "random seed for --probability",

@@ -3,7 +3,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
 import { CONFIG_FILE } from "../../core/config/file-name.ts";
 import { parseDurationText } from "../../core/duration.ts";
-import { sectionInFile, withShopSection } from "../../core/config/shop-section.ts";
+import { shopSectionFields, withShopSection } from "../../core/config/shop-section.ts";
 import { isPattern, isDelay, type ShopField, type ShopSection } from "../../core/judge/shop.ts";
 import { printable } from "../../core/text.ts";
 import { completeAddress } from "../../core/network/spelled-address.ts";
@@ -132,7 +132,7 @@ export async function runInit(context: Context): Promise<number> {
   const oldText = world.files.exists(path) ? (world.files.read(path) ?? "") : "";
   world.files.write(path, withShopSection(oldText, shop));
   await trustWrittenSection(context);
-  await printer.result(output("shop", { file: path, shop: sectionInFile(shop) }), () =>
+  await printer.result(output("shop", { file: path, shop: shopSectionFields(shop) }), () =>
     [
       `${printer.style.green("✓")} wrote the shop section of ${printable(path)}`,
       `  ${printer.style.cyan("→")} checkout checklist run`,

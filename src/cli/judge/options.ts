@@ -1,7 +1,7 @@
 import type { Option } from "commander";
 import type { ShopDescription } from "../../client/judge/shop/description.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
-import type { Described } from "../../core/help/map.ts";
+import type { OptionHelp } from "../../core/help/map.ts";
 import { DEFAULT_SETTLE_MS, MAX_SETTLE_MS } from "../../core/judge/shop.ts";
 import { accept } from "../../core/outcome.ts";
 import {
@@ -152,7 +152,7 @@ export const SHOP_RULES = {
   ],
 } as const satisfies Pick<CommandSpec<RunOptions>, "conflicts">;
 
-function commandOption(flags: string, description: Described): Option {
+function commandOption(flags: string, description: OptionHelp): Option {
   return valueOption(flags, description, toOptionParser(parseCommandLine));
 }
 

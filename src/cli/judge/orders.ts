@@ -8,7 +8,7 @@ import { hashedBytesOf } from "../../core/fault/fraction.ts";
 import { DRILL_AGENT } from "../../core/network/headers.ts";
 import { similarOrderId } from "../../core/readiness/drilled-order-ids.ts";
 import { printableLiteral } from "../../core/text.ts";
-import { matchesPatterns } from "../../core/checkout/event-types.ts";
+import { matchesEventPatterns } from "../../core/checkout/event-types.ts";
 import type { Context } from "../command.ts";
 import { ORDER_LABELS, SESSION_LABELS } from "../order/checkout-kinds.ts";
 import { createInSandbox, newPurchaseRequest } from "../order/sandbox-create.ts";
@@ -64,7 +64,7 @@ const KINDS = ["order", "checkout_session"] as const;
 async function kindsOf(call: CallOperation): Promise<readonly CheckoutObject[]> {
   const { endpoints } = await call({ name: "listEndpoints", body: undefined });
   const receivedKinds = KINDS.filter((kind) =>
-    endpoints.some(({ eventTypes }) => matchesPatterns(eventTypes, `${kind}.succeeded`)),
+    endpoints.some(({ eventTypes }) => matchesEventPatterns(eventTypes, `${kind}.succeeded`)),
   );
   return receivedKinds.length > 0 ? receivedKinds : KINDS;
 }

@@ -29,7 +29,7 @@ import { parseDuration, parseEventStart, parseHost, wholeNumberParser, type Even
 import { refuseUsage } from "../problem.ts";
 import { headerNamesOption, secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
 import { durationText } from "../../core/duration.ts";
-import { PARTS } from "../../core/refusals/parts.ts";
+import { PART_TEXTS } from "../../core/refusals/parts.ts";
 import { english } from "../../core/language.ts";
 
 type ListenStart = "last" | EventStart;
@@ -196,6 +196,6 @@ const parseEventType = optionParser("an event type such as order.succeeded, or o
 );
 
 const parseSince = optionParser(
-  `last, the id of an event, ${english(PARTS.span_or_moment)}`,
+  `last, the id of an event, ${english(PART_TEXTS.span_or_moment)}`,
   (text): ListenStart | undefined => (text === "last" ? text : parseEventStart(text)),
 );

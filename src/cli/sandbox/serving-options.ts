@@ -1,7 +1,7 @@
 import type { Option } from "commander";
-import type { Kind } from "../../core/config/setting-kinds.ts";
+import type { SettingKind } from "../../core/config/setting-kinds.ts";
 import { ALL_SETTINGS } from "../../core/config/settings.ts";
-import type { Described } from "../../core/help/map.ts";
+import type { OptionHelp } from "../../core/help/map.ts";
 import type { ServeOptions } from "../../host/options.ts";
 import { listOption, switchOption, toOptionParser, valueOption } from "../command.ts";
 import {
@@ -66,7 +66,7 @@ function optionsOfScope(wantedScope: (typeof ALL_SETTINGS)[number]["scope"]): Op
   );
 }
 
-function settingOption(kind: Kind, flags: string, help: Described): Option {
+function settingOption(kind: SettingKind, flags: string, help: OptionHelp): Option {
   switch (kind.kind) {
     case "integer":
       return valueOption(flags, help, wholeNumberParser(kind.minimum, kind.maximum));

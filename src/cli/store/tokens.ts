@@ -1,6 +1,6 @@
 import { toIso, toIsoOrNull } from "../../core/clock.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
-import { VALIDITY_MS } from "../../core/control/rights.ts";
+import { TOKEN_VALIDITY_MS } from "../../core/control/rights.ts";
 import { STORE_ROLES, type StoreRole } from "../../core/store/shapes.ts";
 import { displayStoreName } from "../../core/config/store-name.ts";
 import { shortId } from "../../core/text.ts";
@@ -30,7 +30,7 @@ export function rightsOptions(validText: string) {
     valueOption(
       "--valid <duration>",
       { text: `${validText}, such as 12h or 30d`, default: "7d" },
-      durationParser(VALIDITY_MS.least, VALIDITY_MS.most),
+      durationParser(TOKEN_VALIDITY_MS.least, TOKEN_VALIDITY_MS.most),
     ),
   ];
 }

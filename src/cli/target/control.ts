@@ -2,7 +2,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import type { LeaseRequest } from "../../client/control/lease.ts";
 import {
   CONTROL_OPERATIONS,
-  folderTokenFor,
+  folderTokenRole,
   type AnswerOf,
   type OperationName,
 } from "../../core/control/operations.ts";
@@ -47,7 +47,7 @@ export async function callSandbox<Name extends OperationName>(
   const find = CONTROL_OPERATIONS[call.name].path.includes("{store_id}")
     ? requireControlTarget
     : requireSandboxTarget;
-  return callAt(context, await find(context, folderTokenFor(call.name)), call);
+  return callAt(context, await find(context, folderTokenRole(call.name)), call);
 }
 
 /** Acts on the running sandbox, or else on the folder's state. `folder`: undefined for a sandbox of another folder. */

@@ -1,4 +1,4 @@
-import { LOCAL_SANDBOX } from "../../core/checkout/idempotency-key.ts";
+import { LOCAL_SANDBOX_SERVICE } from "../../core/checkout/idempotency-key.ts";
 import { redactKey } from "../../core/credential.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { proxyFor } from "../../core/network/proxy.ts";
@@ -96,7 +96,7 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
       address === null
         ? `no other service is named ${hintOf("CHECKOUT_BASE_URL")}${stateFolderHint(world, folder)}`
         : missingKeyText,
-    service: isLocal && storeId.value !== null ? LOCAL_SANDBOX : (address ?? ""),
+    service: isLocal && storeId.value !== null ? LOCAL_SANDBOX_SERVICE : (address ?? ""),
     proxy: resolveProxy(world, address),
     timeoutMs: limitOf("timeout", DEFAULT_RETRY_POLICY.timeoutMs),
     retries: limitOf("retries", DEFAULT_RETRY_POLICY.retries),

@@ -5,7 +5,7 @@ import type { TargetSection } from "../../core/config/schema.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { completeAddress } from "../../core/network/spelled-address.ts";
 import { parseBaseUrl } from "../../core/config/setting-text.ts";
-import { storeIdOfKey, type Credentials } from "../../core/state-files.ts";
+import { storeIdOfKey, type CredentialsFile } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { isOptionTyped, settingVariable } from "../option-rules.ts";
 import { catchRefusal, EXIT, Refused, unwrap, refuseUsage } from "../problem.ts";
@@ -122,7 +122,7 @@ export function findNamedStore(around: Surroundings, isOwn: boolean): ValueWithS
 
 export const UNSET_VALUE: ValueWithSource<null> = { value: null, source: "not set" };
 
-const NO_CREDENTIALS: Credentials = { stores: {} };
+const NO_CREDENTIALS: CredentialsFile = { stores: {} };
 
 export function withoutOwnStore(around: Surroundings): Surroundings {
   return { ...around, apiKey: undefined, storeId: undefined };

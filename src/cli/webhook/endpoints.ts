@@ -1,7 +1,7 @@
 import { toIso } from "../../core/clock.ts";
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { ALL_EVENTS, parseEventTypes } from "../../core/checkout/event-types.ts";
-import { causeText, errorText, outcomeOf } from "../../core/explain/delivery.ts";
+import { causeText, errorText, causeMaterialOf } from "../../core/explain/delivery.ts";
 import { english } from "../../core/language.ts";
 import { printable, shortId } from "../../core/text.ts";
 import { certificatesOfOption } from "./certificates-option.ts";
@@ -175,7 +175,7 @@ async function awaitTest(context: Context, options: WebhookWaitOptions, eventId:
   if (delivery.state !== "succeeded") throw refuseResult(event, delivery);
   return context.printer.result(answerOutput("showEvent", event), () => {
     const attempt = delivery.attempts.at(-1);
-    const cause = attempt && causeText(outcomeOf(attempt), english);
+    const cause = attempt && causeText(causeMaterialOf(attempt), english);
     const { style } = context.printer;
     return [
       `${style.green("✓")} webhook.test was accepted: ${lastAttemptText(delivery)} after ${attempt?.milliseconds ?? 0} ms`,
@@ -196,7 +196,7 @@ function refuseResult({ eventId }: AnswerOf<"showEvent">, delivery: DeliveryEntr
   const attempt = delivery.attempts.at(-1);
   const text = attempt && errorText(attempt);
   const answerText = text === undefined ? "" : ` (${text})`;
-  const cause = attempt && causeText(outcomeOf(attempt), english);
+  const cause = attempt && causeText(causeMaterialOf(attempt), english);
   return new Refused({
     code: "not_delivered",
     message: `webhook.test was not accepted: ${result}${answerText}${cause === undefined ? "" : `; ${cause}`}`,

@@ -34,7 +34,7 @@ import { runWithSpinner } from "../request/exchange.ts";
 import type { TableStyle } from "../table.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 import type { SpanOrMoment } from "../../core/duration.ts";
-import { PARTS } from "../../core/refusals/parts.ts";
+import { PART_TEXTS } from "../../core/refusals/parts.ts";
 import { english } from "../../core/language.ts";
 import { answerOutput } from "../output/answer.ts";
 
@@ -286,7 +286,7 @@ async function eventText(event: AnswerOf<"showEvent">, tableStyle: TableStyle): 
 }
 
 const parseSince = optionParser(
-  `an event_id, a position such as 0 or 42, ${english(PARTS.span_or_moment)}`,
+  `an event_id, a position such as 0 or 42, ${english(PART_TEXTS.span_or_moment)}`,
   (text): SinceValue | undefined =>
     /^\d{1,15}$/.test(text) ? { position: Number(text) } : parseEventStart(text),
 );

@@ -7,7 +7,7 @@ import {
 import { errorRow } from "../../core/errors.ts";
 import { parseJson } from "../../core/json.ts";
 import { COMMAND_AGENT, parseRetryAfter } from "../../core/network/headers.ts";
-import { codeIn, type Dialect } from "../../core/shape/dialect.ts";
+import { sandboxCodeOf, type Dialect } from "../../core/shape/dialect.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 import { MAX_RETRY_AFTER_MS, retryDelayMs, type RetryPolicy } from "./retry.ts";
 
@@ -105,7 +105,7 @@ async function inOwnNames(refusal: FinalRefusal, { readDialect }: ApiRequest): P
   if (errorRow(error.code)?.status === status) return refusal;
   const dialect = await readDialect?.();
   if (dialect === undefined) return refusal;
-  return { ...refusal, error: { ...error, code: codeIn(dialect, { ...error, status }) } };
+  return { ...refusal, error: { ...error, code: sandboxCodeOf(dialect, { ...error, status }) } };
 }
 
 const NO_SANDBOX = { ok: false, failure: "unreachable", message: "the sandbox is not running" } as const;

@@ -1,5 +1,5 @@
 import type { CheckoutEvent } from "../../core/checkout/event.ts";
-import { matchesPatterns } from "../../core/checkout/event-types.ts";
+import { matchesEventPatterns } from "../../core/checkout/event-types.ts";
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { buildDrillRequest, paymentType } from "../../core/judge/forms/requests.ts";
 import { eventIdLike, nearAmount, type SamePart } from "../../core/judge/neighbours.ts";
@@ -140,7 +140,7 @@ export function postsOf(
   const ownEvent = { id: variant.ownId ?? (isCopy ? eventId : world.uuid()), storeId: "", createdAt };
   const keys = { secret: "", retiredSecret: undefined, realNow: world.now(), dialect };
   return endpoints
-    .filter(({ eventTypes }) => matchesPatterns(eventTypes, sentType as CheckoutEvent["type"]))
+    .filter(({ eventTypes }) => matchesEventPatterns(eventTypes, sentType as CheckoutEvent["type"]))
     .map(({ id, inForce }) => {
       const form: Mutations = { event: "order", secret: () => inForce, ...variant };
       const { request } = buildDrillRequest(form, { own: ownEvent, first: ownEvent, order }, keys);

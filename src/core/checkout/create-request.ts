@@ -27,7 +27,7 @@ export const MAX_ORDER_ID_LENGTH = 32;
 /** In code points; the interface states no limit. */
 export const MAX_PRICE_ID_LENGTH = 64;
 
-export const shapesOfCreate = lazyValue(() => {
+export const createRequestShapes = lazyValue(() => {
   const order_id = boundedText(1, MAX_ORDER_ID_LENGTH, `a string of 1 to ${MAX_ORDER_ID_LENGTH} characters`);
   const optionalFields = {
     description: z.optional(boundedText(0, 128, "a string of at most 128 characters")),
@@ -50,7 +50,7 @@ export const shapesOfCreate = lazyValue(() => {
 
 const FIELDS_SET_BY_PRICE = ["amount_minor", "currency", "payment_method"] as const;
 
-type CreateShapes = ReturnType<typeof shapesOfCreate>;
+type CreateShapes = ReturnType<typeof createRequestShapes>;
 export type CreateRequest = z.infer<CreateShapes["amountShape" | "priceShape"]>;
 
 /** Refuses conflicting, unknown, missing and invalid parameters, in that order, naming the field. */
@@ -63,7 +63,7 @@ export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
   if (repeatedFields.length > 0) {
     return refuseFact("conflicting_parameters", { fields: repeatedFields });
   }
-  const schema = shapesOfCreate()[hasPrice ? "priceShape" : "amountShape"];
+  const schema = createRequestShapes()[hasPrice ? "priceShape" : "amountShape"];
   const unknownField = Object.keys(body).find((field) => !Object.hasOwn(schema.shape, field));
   if (unknownField !== undefined) {
     const knownFields = Object.keys(schema.shape);
@@ -105,11 +105,11 @@ export function createRequestsFor(terms: PurchaseTerms): readonly [CreateRequest
 export type CreateField = keyof CreateShapes["fields"];
 
 export function fieldsOfCreate(): readonly CreateField[] {
-  return Object.keys(shapesOfCreate().fields) as CreateField[];
+  return Object.keys(createRequestShapes().fields) as CreateField[];
 }
 
 export function fieldRefusal(field: CreateField, value: unknown): Refused | undefined {
-  const result = shapesOfCreate().fields[field].safeParse(value);
+  const result = createRequestShapes().fields[field].safeParse(value);
   return result.success ? undefined : refuseForm(field, result.error.issues[0]?.message ?? "valid", value);
 }
 

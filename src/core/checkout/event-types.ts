@@ -19,7 +19,7 @@ export const EVENT_PATTERNS: readonly string[] = [
   ...EVENT_TYPES,
 ];
 
-export function matchesPatterns(patterns: readonly string[], type: string): boolean {
+export function matchesEventPatterns(patterns: readonly string[], type: string): boolean {
   return patterns.some((pattern) => matches(pattern, type));
 }
 

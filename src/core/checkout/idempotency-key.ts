@@ -45,7 +45,7 @@ export function fingerprint(path: string, request: CreateRequest): string {
   return hash("sha256", JSON.stringify(["POST", path, fields]), "hex");
 }
 
-export function replay(
+export function replayStoredResponse(
   response: StoredResponse,
   repetition: { readonly key: string; readonly fingerprint: string },
 ): Outcome<StoredResponse> {
@@ -54,7 +54,7 @@ export function replay(
 }
 
 /** The `service` of a local sandbox, used instead of its base URL because the port can change. */
-export const LOCAL_SANDBOX = "local-sandbox";
+export const LOCAL_SANDBOX_SERVICE = "local-sandbox";
 
 /** Equal values always give the same key (decision 21). */
 export type LogicalCreate = {

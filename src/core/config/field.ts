@@ -13,7 +13,7 @@ export type FieldFault = {
 };
 
 export function faultOfField(path: FieldPath, reason: string): FieldFault {
-  return { path, why: reason, message: path.length === 0 ? reason : `${fieldText(path)}: ${reason}` };
+  return { path, why: reason, message: path.length === 0 ? reason : `${fieldPathText(path)}: ${reason}` };
 }
 export type PathRefusal = Refused & { readonly refusal: Refusal & FieldFault };
 
@@ -21,7 +21,7 @@ export function atPath(path: FieldPath, { refusal }: Refused): PathRefusal {
   return { ok: false, refusal: { ...refusal, chinese: undefined, ...faultOfField(path, refusal.message) } };
 }
 
-export function fieldText(path: FieldPath): string {
+export function fieldPathText(path: FieldPath): string {
   return path
     .map((step, index) =>
       typeof step === "number" ? `[${step}]` : `${index === 0 ? "" : "."}${printable(step)}`,

@@ -14,7 +14,7 @@ import { snakeCase, SECRET_KINDS, containsSecret, printableLiteral } from "../te
 import { wireSchema } from "../shape/wire-names.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { conflictsIn, targetFaultsIn } from "./conflicts.ts";
-import { faultOfField, fieldText, type FieldFault, type FieldPath } from "./field.ts";
+import { faultOfField, fieldPathText, type FieldFault, type FieldPath } from "./field.ts";
 import { configFile, MAX_FILE_LENGTH, type ConfigFile } from "./schema.ts";
 
 export type ConfigFault = {
@@ -181,7 +181,7 @@ function parentNode(tree: Node, path: FieldPath): Node {
 function faultAt(text: string, offset: number, { path, why, message }: FieldFault): ConfigFault {
   const lines = text.slice(0, offset).split(/\r\n|\r|\n/);
   const position = { line: lines.length, column: (lines.at(-1) ?? "").length + 1 };
-  return { field: fieldText(path), why, message, ...position };
+  return { field: fieldPathText(path), why, message, ...position };
 }
 
 function nodesOf(node: Node): Node[] {

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { PAYMENT_METHODS, type PaymentMethod } from "../checkout/checkout.ts";
-import { wireSchema, type OnWire } from "../shape/wire-names.ts";
+import { wireSchema, type WireValue } from "../shape/wire-names.ts";
 import { dialectSchema } from "../calibration/dialect-section.ts";
 import { shopSection } from "../judge/shop.ts";
 import type { Outcome } from "../outcome.ts";
@@ -9,8 +9,8 @@ import { isHost, parseBaseUrl, parseSchedule, parseRateLimitText } from "./setti
 import { MAX_DELIVERY_ATTEMPTS, type DeliverySchedule } from "../webhook/delivery.ts";
 import { checkedText, requestedId, requestedPrice, storeShapes } from "./store-fields.ts";
 import { ALL_SETTINGS, type FileValue, type SettingName, type SettingValue } from "./settings.ts";
-import type { Kind } from "./setting-kinds.ts";
-import { errorWords, recordOf, wholeNumber, type DomainOf } from "../shape/fields.ts";
+import type { SettingKind } from "./setting-kinds.ts";
+import { zodErrorOf, recordOf, wholeNumber, type DomainOf } from "../shape/fields.ts";
 import { parseDurationText, durationText } from "../duration.ts";
 
 const DAY_MS = 86_400_000;
@@ -37,7 +37,7 @@ const duration = (minimum: number, maximum: number) =>
           const milliseconds = parseDurationText(text) ?? 0;
           return milliseconds >= minimum && milliseconds <= maximum;
         },
-        errorWords([
+        zodErrorOf([
           `must be a duration such as 10s or 30m, from ${durationText(minimum)} to ${durationText(maximum)}`,
           `应为 10s 或 30m 这样的时长，从 ${durationText(minimum)} 到 ${durationText(maximum)}`,
         ]),
@@ -70,7 +70,7 @@ const deliverySchedule = z.codec(
 
 const host = z.string().check(z.refine(isHost, "must be HOST or HOST:PORT"));
 
-function settingSchema(kind: Kind): SettingSchemas[SettingName] {
+function settingSchema(kind: SettingKind): SettingSchemas[SettingName] {
   switch (kind.kind) {
     case "integer":
       return wholeNumber(kind.minimum, kind.maximum);
@@ -153,7 +153,7 @@ export const configFile = z.strictObject({
 });
 export type ConfigFile = DomainOf<typeof configFile>;
 
-export type ConfigText = OnWire<z.input<typeof configFile>>;
+export type ConfigText = WireValue<z.input<typeof configFile>>;
 
 export const NAMED_SHAPES = {
   CheckoutConfig: configFile,

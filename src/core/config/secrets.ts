@@ -14,7 +14,7 @@ type ValueSources = {
   readonly readCertificates: (path: string) => Outcome<string, string>;
 };
 
-export function resolveStores(
+export function resolveStoreSecrets(
   { stores = [] }: ConfigFile,
   { env, readCertificates }: ValueSources,
 ): Outcome<readonly RequestedStore[], readonly FieldFault[]> {

@@ -5,14 +5,14 @@ import type { DeliverySchedule } from "../webhook/delivery.ts";
 import { parseRateLimitText, scheduleText } from "./setting-text.ts";
 
 /** Limits of durations are in milliseconds. */
-export type Kind =
+export type SettingKind =
   | { readonly kind: "integer" | "duration"; readonly minimum: number; readonly maximum: number }
   | { readonly kind: "timeout" }
   | { readonly kind: "rate" }
   | { readonly kind: "schedule" }
   | { readonly kind: "hosts" }
   | { readonly kind: "text" | "texts"; readonly parse: (text: string) => Outcome<string> };
-export type KindName = Kind["kind"];
+export type SettingKindName = SettingKind["kind"];
 
 type KindValues = {
   readonly integer: readonly [value: number, served: number, inFile: number];
@@ -24,12 +24,14 @@ type KindValues = {
   readonly text: readonly [value: string, served: string | null, inFile: string];
   readonly texts: readonly [value: readonly string[], served: readonly string[], inFile: string[]];
 };
-export type ValueOf<Name extends KindName> = KindValues[Name][0];
-export type ServedValueOf<Name extends KindName> = KindValues[Name][1];
-export type FileValueOf<Name extends KindName> = KindValues[Name][2];
-export type UnitOf<Name extends KindName> = Name extends "duration" | "timeout" | "schedule" ? "Ms" : "";
+export type ValueOf<Name extends SettingKindName> = KindValues[Name][0];
+export type ServedValueOf<Name extends SettingKindName> = KindValues[Name][1];
+export type FileValueOf<Name extends SettingKindName> = KindValues[Name][2];
+export type UnitOf<Name extends SettingKindName> = Name extends "duration" | "timeout" | "schedule"
+  ? "Ms"
+  : "";
 
-type KindCodec<Name extends KindName> = {
+type KindCodec<Name extends SettingKindName> = {
   readonly unit?: UnitOf<Name>;
   /** Reports an unset list as empty and an unset text as null. */
   readonly serve?: (value: ValueOf<Name> | undefined) => ServedValueOf<Name> | undefined;
@@ -42,7 +44,7 @@ export const NO_VALUE_TEXT = "none";
 const DURATION_CODEC = { unit: "Ms", format: durationText } as const;
 const LIST_CODEC = { serve: (values: readonly string[] = []) => values, format: listText };
 
-export const KIND_CODECS: { readonly [Name in KindName]: KindCodec<Name> } = {
+export const KIND_CODECS: { readonly [Name in SettingKindName]: KindCodec<Name> } = {
   integer: {},
   duration: DURATION_CODEC,
   timeout: DURATION_CODEC,

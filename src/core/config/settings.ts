@@ -6,7 +6,7 @@ import {
   MIN_CHECKOUT_LIFETIME_MS,
 } from "../checkout/checkout.ts";
 import { durationText } from "../duration.ts";
-import type { Described } from "../help/map.ts";
+import type { OptionHelp } from "../help/map.ts";
 import { parseListenAddress } from "../network/address.ts";
 import { parsePortalUrl, parsePublicUrl } from "../network/public-url.ts";
 import { DEFAULT_KEPT_REQUESTS, MAX_KEPT_REQUESTS } from "../request/logged-request.ts";
@@ -21,8 +21,8 @@ import {
 import { parseTargetHost } from "../webhook/target.ts";
 import {
   KIND_CODECS,
-  type Kind,
-  type KindName,
+  type SettingKind,
+  type SettingKindName,
   type ServedValueOf,
   type FileValueOf,
   type UnitOf,
@@ -31,12 +31,12 @@ import {
 import { parseFileName, scheduleText } from "./setting-text.ts";
 
 type Setting = {
-  readonly kind: Kind;
+  readonly kind: SettingKind;
   readonly flags: `--${string} <${string}>`;
-  readonly help: Described;
+  readonly help: OptionHelp;
   /** `exec` accepts the settings of every scope except `process`. */
   readonly scope: "process" | "service" | "reach" | "delivery";
-  readonly defaultValue?: ValueOf<KindName>;
+  readonly defaultValue?: ValueOf<SettingKindName>;
   readonly isInKit?: true;
   readonly effect: string;
 };
@@ -299,7 +299,7 @@ export function servedSettingTexts(settings: ServedSettings) {
   }));
 }
 
-export function optionsOf(settings: SandboxSettings): SettingOptions {
+export function settingOptionsOf(settings: SandboxSettings): SettingOptions {
   const presentSettings = ALL_SETTINGS.filter(({ name }) => settings[name] !== undefined);
   return Object.fromEntries(presentSettings.map(({ name, option }) => [option, settings[name]]));
 }

@@ -4,11 +4,11 @@ import { dialectSchema } from "../calibration/dialect-section.ts";
 import { lazyValue } from "../lazy.ts";
 import { recordOf, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
-import type { KindName, ServedValueOf } from "./setting-kinds.ts";
+import type { SettingKindName, ServedValueOf } from "./setting-kinds.ts";
 import { ALL_SETTINGS, type ServedName, type ServedValue, type SettingName } from "./settings.ts";
 import { returnOrigin } from "./store-fields.ts";
 
-const SERVED_SHAPES: { readonly [Name in KindName]: z.ZodMiniType<ServedValueOf<Name>> } = {
+const SERVED_SHAPES: { readonly [Name in SettingKindName]: z.ZodMiniType<ServedValueOf<Name>> } = {
   integer: z.int(),
   duration: z.int(),
   timeout: z.int(),

@@ -11,7 +11,7 @@ import {
 import { isTestKey, TEST_KEY_SCHEMA } from "../credential.ts";
 import type { Words } from "../language.ts";
 import { lazyValue } from "../lazy.ts";
-import { wordsOf, type Outcome } from "../outcome.ts";
+import { refusalWords, type Outcome } from "../outcome.ts";
 import { textUpTo, wholeNumber, type DomainOf } from "../shape/fields.ts";
 import { PRINTABLE_PATTERN, SECRET_PATTERN } from "../text.ts";
 import { MAX_CERTIFICATES_LENGTH, parseCertificates } from "../webhook/certificates.ts";
@@ -54,7 +54,7 @@ const merchantName = line(1, 64);
 export const checkedText = (parse: (text: string) => Outcome<unknown>, form: JsonSchema = {}) =>
   textSchema((text) => {
     const result = parse(text);
-    return result.ok ? undefined : wordsOf(result.refusal);
+    return result.ok ? undefined : refusalWords(result.refusal);
   }, form);
 
 export const certificates = checkedText(parseCertificates, { maxLength: MAX_CERTIFICATES_LENGTH });

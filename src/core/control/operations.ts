@@ -72,7 +72,7 @@ export const CONTROL_OPERATIONS = Object.fromEntries(
 
 export const OPERATION_NAMES = Object.keys(CONTROL_OPERATIONS) as readonly OperationName[];
 
-export function folderTokenFor(name: OperationName): ControlRole {
+export function folderTokenRole(name: OperationName): ControlRole {
   return CONTROL_OPERATIONS[name].minRole === "administrator" ? "administrator" : "control";
 }
 
@@ -189,7 +189,7 @@ export function checkRequest<Name extends OperationName>(
   return encodedBody.success ? accept(body) : refuseIssue(name, encodedBody.error, body);
 }
 
-export function refusalInDomain(name: OperationName, message: string): string {
+export function toDomainMessage(name: OperationName, message: string): string {
   return toDomainNames(CONTROL_OPERATIONS[name].request, message);
 }
 

@@ -23,7 +23,7 @@ export type ControlRole = "control" | "administrator";
 
 export const CONTROL_TOKEN_BYTES = 32;
 
-export function isToken(text: string): boolean {
+export function hasTokenFormat(text: string): boolean {
   return /^[\w-]{16,128}$/.test(text);
 }
 

@@ -13,4 +13,4 @@ export function isPermitted(role: MinRole, minRole: MinRole): boolean {
 }
 
 const DAY_MS = 24 * 3_600_000;
-export const VALIDITY_MS = { least: 60_000, default: 7 * DAY_MS, most: 366 * DAY_MS } as const;
+export const TOKEN_VALIDITY_MS = { least: 60_000, default: 7 * DAY_MS, most: 366 * DAY_MS } as const;

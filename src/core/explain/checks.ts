@@ -1,7 +1,7 @@
 import { errorRow, type ErrorCode } from "../errors.ts";
 import type { Words } from "../language.ts";
 
-export const CHECKS = {
+export const REFUSAL_CHECKS = {
   transport: ["transport", "传输"],
   host: ["host and origin", "Host 与 Origin"],
   route: ["route", "路由"],
@@ -16,7 +16,7 @@ export const CHECKS = {
   service: ["the service itself", "服务自身"],
 } as const satisfies Readonly<Record<string, Words>>;
 
-type CheckName = keyof typeof CHECKS;
+type CheckName = keyof typeof REFUSAL_CHECKS;
 
 export type RefusalCheck = {
   readonly name: CheckName;

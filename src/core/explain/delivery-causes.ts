@@ -1,4 +1,4 @@
-import { fillPair } from "../fact.ts";
+import { fillBothLanguages } from "../fact.ts";
 import type { Words } from "../language.ts";
 import type { AttemptFacts } from "../network/connection-fault.ts";
 import { excerpt } from "../text.ts";
@@ -96,5 +96,5 @@ function bodyOf({ answer }: Pick<AttemptOutcome, "answer">): string {
 
 function causeWithCode(code: CauseCode | "other", ...values: string[]): LikelyCause {
   const { text, next } = DELIVERY_CAUSES.get(code) ?? OTHER_CAUSE;
-  return { code, cause: fillPair(text, Object.fromEntries(values.entries())), next };
+  return { code, cause: fillBothLanguages(text, Object.fromEntries(values.entries())), next };
 }

@@ -31,7 +31,7 @@ export type StoryDelivery = {
   readonly attempts: readonly StoryAttempt[];
 };
 
-export function outcomeOf(attempt: DeliveryEntry["attempts"][number]): CauseMaterial {
+export function causeMaterialOf(attempt: DeliveryEntry["attempts"][number]): CauseMaterial {
   const { answer } = attempt;
   return { ...attempt, answer: answer === null ? null : Buffer.from(answer) };
 }

@@ -18,7 +18,7 @@ const MESSAGE_PATTERNS = [
 ];
 const RECEIVED_SEPARATOR = "; got ";
 
-export function olderParts(
+export function olderRefusalParts(
   message: string,
   check: RefusalCheck,
   say: Translator,

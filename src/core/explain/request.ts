@@ -10,11 +10,11 @@ import { english, type Translator } from "../language.ts";
 import { valueText } from "../fact.ts";
 import { factParts, isRefusalFact } from "../refusals.ts";
 import { printable } from "../text.ts";
-import { CHECKS, checkOfCode, type RefusalCheck } from "./checks.ts";
+import { REFUSAL_CHECKS, checkOfCode, type RefusalCheck } from "./checks.ts";
 import { NO_REFUSAL, type RequestDifference, type Explanation } from "./explanation.ts";
-import { olderParts } from "./older-refusals.ts";
+import { olderRefusalParts } from "./older-refusals.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
-import { requestEntry, type StoryRequest } from "./timeline.ts";
+import { requestStoryEntry, type StoryRequest } from "./timeline.ts";
 
 export type ExistingCheckout = Checkout & {
   readonly fingerprint: string | null;
@@ -27,7 +27,7 @@ export function explainRequest(
   say: Translator = english,
 ): Explanation {
   const { requestId, code, refused, fault, differences } = request;
-  const entries = [request, ...replays].map((entry) => requestEntry(entry, say));
+  const entries = [request, ...replays].map((entry) => requestStoryEntry(entry, say));
   const lineText = requestLine(request, say);
   const commonFields = { kind: "request", id: requestId, entries, pending: [] } as const;
   if (fault !== null) return { ...commonFields, ...NO_REFUSAL, ...explainFault(request, fault, lineText) };
@@ -50,7 +50,7 @@ export function explainRequest(
     ...commonFields,
     summary: `${lineText} (${code}): ${refused.message}${missingCheckoutText(request, checkout, say)}`,
     fact,
-    check: english(CHECKS[check.name]),
+    check: english(REFUSAL_CHECKS[check.name]),
     rule,
     decision,
     field,
@@ -102,9 +102,9 @@ function partsOf(
   request: RefusedRequest,
   check: RefusalCheck,
   say: Translator,
-): ReturnType<typeof olderParts> {
+): ReturnType<typeof olderRefusalParts> {
   const { told, message } = request;
-  if (told === undefined) return olderParts(message, check, say);
+  if (told === undefined) return olderRefusalParts(message, check, say);
   const parts = isRefusalFact(told) ? factParts(told) : undefined;
   const expectedText = parts?.expected ?? check.expected;
   const { scope = "<scope>", received: name = "<name>" } = told?.values ?? {};
@@ -158,7 +158,7 @@ export function differencesOf(
     .filter(({ first: firstValue, this: refusedValue }) => firstValue !== refusedValue);
 }
 
-export function originalBody(checkout: ExistingCheckout): CreateRequest {
+export function originalRequestBody(checkout: ExistingCheckout): CreateRequest {
   const [body, ...bodies] = createRequestsFor(checkout);
   return (
     bodies.find(
@@ -168,7 +168,7 @@ export function originalBody(checkout: ExistingCheckout): CreateRequest {
 }
 
 function fieldsOfFirstRequest(checkout: ExistingCheckout): Map<string, string> {
-  const fields = Object.entries({ path: CREATE_PATHS[checkout.object], ...originalBody(checkout) });
+  const fields = Object.entries({ path: CREATE_PATHS[checkout.object], ...originalRequestBody(checkout) });
   return new Map(
     fields.map(([field, value]) => {
       // Redacted as in the log, so that the values are comparable.

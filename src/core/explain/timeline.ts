@@ -174,7 +174,7 @@ function rankOf({ type }: StoryEvent): "created" | "pending" | "final" {
   return type.endsWith(".pending") ? "pending" : "final";
 }
 
-export function requestEntry(request: StoryRequest, say: Translator): StoryEntry {
+export function requestStoryEntry(request: StoryRequest, say: Translator): StoryEntry {
   const { requestId: id, storeAt: at, method, path, status, code, fault, key } = request;
   const durationMs = Math.round(request.durationMs);
   const keyText = key === null ? "" : say(EXPLAIN_SENTENCES.byKey(cutText(key, MAX_SHOWN_CHARACTERS)));
@@ -200,7 +200,7 @@ function differencesText({ differences }: StoryRequest, say: Translator): string
 
 function requestLine(request: StoryRequest, say: Translator): OrderedLine {
   return {
-    entry: requestEntry(request, say),
+    entry: requestStoryEntry(request, say),
     subject: { request },
     rank: request.status === 201 ? "creation" : "request",
   };

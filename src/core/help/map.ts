@@ -76,7 +76,7 @@ export type MappedOption = z.infer<typeof option>;
 export type MappedVariable = z.infer<typeof variable>;
 
 /** The help of an option. `default` and `note` are prose, shown in brackets after `text`. */
-export type Described = string | { readonly text: string; readonly default: string; readonly note?: string };
+export type OptionHelp = string | { readonly text: string; readonly default: string; readonly note?: string };
 
 export function commandMapSchema(): Readonly<Record<string, unknown>> {
   return z.toJSONSchema(commandMap);

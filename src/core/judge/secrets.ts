@@ -1,6 +1,6 @@
 import type { FactName } from "../refusals.ts";
 import type { RequestEntry } from "../request/shapes.ts";
-import { showsSecret } from "../text.ts";
+import { hasSecretOrRedaction } from "../text.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
 
 /** Places that may show a secret: a request (except Authorization), an answer to a webhook, the output, the view. */
@@ -9,7 +9,7 @@ export type SecretPlace = (typeof SECRET_PLACES)[number];
 
 /** The service refuses a secret in a body or a key, and masks it in a path. */
 export function isRequestWithSecret({ path, fact }: RequestEntry): boolean {
-  return showsSecret(path) || SECRET_FACTS.has(fact);
+  return hasSecretOrRedaction(path) || SECRET_FACTS.has(fact);
 }
 
 const SECRET_FACTS: ReadonlySet<string | null> = new Set<FactName>([
@@ -19,5 +19,5 @@ const SECRET_FACTS: ReadonlySet<string | null> = new Set<FactName>([
 ]);
 
 export function isAnsweredWithSecret({ attempts }: DeliveryEntry): boolean {
-  return attempts.some(({ answer }) => answer !== null && showsSecret(answer));
+  return attempts.some(({ answer }) => answer !== null && hasSecretOrRedaction(answer));
 }

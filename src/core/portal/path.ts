@@ -15,7 +15,7 @@ export function portalPath(masterKey: Uint8Array, stateFolder: string | undefine
 }
 
 /** Rewrites an address below the portal's secret path to `/portal`. Returns undefined for other addresses. */
-export function removeKey(path: string, address: string): string | undefined {
+export function removePortalKey(path: string, address: string): string | undefined {
   const [, keyPath, tail = ""] = /^(\/portal\/k-[^/?#]*)(.*)$/s.exec(address) ?? [];
   return keyPath !== undefined && isSameSecret(keyPath, path) ? `/portal${tail}` : undefined;
 }

@@ -3,7 +3,7 @@ const FOREIGN_STORE = [
   "来自另一个沙箱的快照；要推送其事件：checkout snapshots restore <name> --trust --adopt，或 checkout sandbox start --adopt",
 ] as const;
 
-export const HOLDS = {
+export const HOLD_TEXTS = {
   other_folder: [
     "this state belongs to {folder}; to adopt it in this folder: {start} --adopt",
     "此状态属于 {folder}；要在本文件夹中采用此状态：{start} --adopt",
@@ -106,8 +106,8 @@ const RETURN_RULES = {
   ],
 } as const;
 
-export const PARTS = {
-  ...HOLDS,
+export const PART_TEXTS = {
+  ...HOLD_TEXTS,
   ...ENDPOINT_REASONS,
   ...RETURN_RULES,
   example_origin: [
@@ -152,4 +152,4 @@ export const PARTS = {
   too_large: ["the file is larger than 2 GiB, the maximum for a snapshot", "文件超过快照的上限 2 GiB"],
 } as const;
 
-export type PartName = keyof typeof PARTS;
+export type PartName = keyof typeof PART_TEXTS;

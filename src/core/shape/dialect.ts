@@ -20,16 +20,16 @@ export const RENAMABLE_EVENT_FIELDS = [
 
 type SentRefusal = { readonly code: string; readonly status: number };
 
-export function refusalIn(dialect: Dialect, { code, status }: SentRefusal): SentRefusal {
+export function refusalInDialect(dialect: Dialect, { code, status }: SentRefusal): SentRefusal {
   const errorNames = dialect.errors?.[code];
   const sessionStatus = code === "session_not_found" ? dialect.unknown_session : undefined;
   return { code: errorNames?.code ?? code, status: sessionStatus ?? errorNames?.status ?? status };
 }
 
 /** Translates a service's refusal to the first sandbox code with that name and status, or keeps the service's code. */
-export function codeIn(dialect: Dialect, sent: SentRefusal): string {
+export function sandboxCodeOf(dialect: Dialect, sent: SentRefusal): string {
   const isSent = (ourCode: ErrorCode): boolean => {
-    const { code, status } = refusalIn(dialect, { code: ourCode, status: ERRORS[ourCode].status });
+    const { code, status } = refusalInDialect(dialect, { code: ourCode, status: ERRORS[ourCode].status });
     return code === sent.code && status === sent.status;
   };
   return ERROR_CODES.find(isSent) ?? sent.code;
@@ -39,7 +39,7 @@ export function codeIn(dialect: Dialect, sent: SentRefusal): string {
  * Drops the fields that the service ignores if a create has a price and an amount. Returns undefined if the service
  * refuses both, or the body is not an object.
  */
-export function dropOtherForm(dialect: Dialect | undefined, body: unknown): unknown {
+export function dropIgnoredForm(dialect: Dialect | undefined, body: unknown): unknown {
   const winningForm = dialect?.both_forms ?? "refuse";
   if (winningForm === "refuse" || !isRecord(body)) return undefined;
   const omittedFields: readonly string[] =

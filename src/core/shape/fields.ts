@@ -29,7 +29,7 @@ export function recordOf<Fields extends object>(
 }
 
 /** zod reports the English message, and passes the Chinese message on in `params`. */
-export function errorWords([error, chinese]: Words) {
+export function zodErrorOf([error, chinese]: Words) {
   return { error, params: { chinese } };
 }
 
@@ -51,7 +51,7 @@ export function textUpTo(maxLength: number) {
   return z.string().check(
     z.refine(
       (text) => codePointLength(text) <= maxLength,
-      errorWords([`expected at most ${maxLength} characters`, `最多 ${maxLength} 个字符`]),
+      zodErrorOf([`expected at most ${maxLength} characters`, `最多 ${maxLength} 个字符`]),
     ),
     z.meta({ maxLength }),
   );
@@ -65,7 +65,7 @@ export function wholeNumberInQuery(minimum: number, maximum = Number.MAX_SAFE_IN
   const text = z.string().check(
     z.refine(
       (digits) => /^(?:0|[1-9]\d*)$/.test(digits),
-      errorWords(["expected a whole number", "应为整数"]),
+      zodErrorOf(["expected a whole number", "应为整数"]),
     ),
     z.meta({ type: "integer", minimum, maximum }),
   );

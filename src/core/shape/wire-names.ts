@@ -135,13 +135,13 @@ type WireName<Name> = Name extends `${infer Head}${infer Tail}`
   ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${WireName<Tail>}`
   : Name;
 
-export type OnWire<Value> = Value extends readonly (infer Item)[]
-  ? readonly OnWire<Item>[]
+export type WireValue<Value> = Value extends readonly (infer Item)[]
+  ? readonly WireValue<Item>[]
   : Value extends object
-    ? { readonly [Name in keyof Value as WireName<Name>]: OnWire<Value[Name]> }
+    ? { readonly [Name in keyof Value as WireName<Name>]: WireValue<Value[Name]> }
     : Value;
 
-export type WireOf<Schema extends z.ZodMiniType> = OnWire<z.input<Schema>>;
+export type WireOf<Schema extends z.ZodMiniType> = WireValue<z.input<Schema>>;
 
 export function toDomainFields<Shape extends object>(shape: Shape): InDomain<Shape> {
   const fields = Object.entries(shape).map(([name, field]) => [camelCase(name), field] as const);

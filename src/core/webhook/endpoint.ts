@@ -1,7 +1,7 @@
 import { isPartName, partWords, type Part } from "../fact.ts";
 import { ENDPOINT_REASONS } from "../refusals/parts.ts";
 import type { Words } from "../language.ts";
-import { wordsOf } from "../outcome.ts";
+import { refusalWords } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import type { PartName } from "../refusals/parts.ts";
 import type { EndpointEntry } from "./shapes.ts";
@@ -32,7 +32,7 @@ export function isPullListenerUrl(url: string): boolean {
 export const MANUAL_REASONS: ReadonlySet<string | null> = new Set([null, "switched_off", "removed"]);
 
 export function reasonWords({ hold, ...endpoint }: Pick<EndpointEntry, "reason" | "cause" | "hold">): Words {
-  if (hold !== undefined) return wordsOf(refuseFact("nothing_delivered", { hold }).refusal);
+  if (hold !== undefined) return refusalWords(refuseFact("nothing_delivered", { hold }).refusal);
   const reason = reasonOf(endpoint);
   return typeof reason === "string" ? [reason, reason] : partWords(reason);
 }

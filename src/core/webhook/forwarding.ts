@@ -1,4 +1,4 @@
-import { parseEventTypes, matchesPatterns } from "../checkout/event-types.ts";
+import { parseEventTypes, matchesEventPatterns } from "../checkout/event-types.ts";
 import { accept, mapValue, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { printableLiteral } from "../text.ts";
@@ -22,8 +22,8 @@ export function targetFor(
   { eventTypes, routes, defaultUrl }: ForwardPlan,
   type: string,
 ): { readonly url: string } | "not_wanted" | "no_target" {
-  if (!matchesPatterns(eventTypes, type)) return "not_wanted";
-  const url = routes.find(({ pattern }) => matchesPatterns([pattern], type))?.url ?? defaultUrl;
+  if (!matchesEventPatterns(eventTypes, type)) return "not_wanted";
+  const url = routes.find(({ pattern }) => matchesEventPatterns([pattern], type))?.url ?? defaultUrl;
   return url === undefined ? "no_target" : { url };
 }
 

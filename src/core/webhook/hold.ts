@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
-import { HOLDS } from "../refusals/parts.ts";
+import { HOLD_TEXTS } from "../refusals/parts.ts";
 import type { DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
 
-const HOLD_NAMES = Object.keys(HOLDS) as [keyof typeof HOLDS];
+const HOLD_NAMES = Object.keys(HOLD_TEXTS) as [keyof typeof HOLD_TEXTS];
 
 export const hold = z.object({
   fact: z.enum(HOLD_NAMES),

@@ -1,7 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { loopbackAddresses, PORT_PATTERN } from "../loopback.ts";
 import { isForbiddenAddress, isPublicAddress } from "../network/ranges.ts";
-import { completeAddress, hostSpelledIn } from "../network/spelled-address.ts";
+import { completeAddress, spelledHostOf } from "../network/spelled-address.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { quote } from "../shell/quote.ts";
@@ -50,7 +50,7 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Deliver
   }
   const spelledHost = /[\0-\x20]|^https?:\/\/[^/?#]*:0\d+(?:[/?#]|$)/.test(text)
     ? undefined
-    : hostSpelledIn(text);
+    : spelledHostOf(text);
   if (url === null || spelledHost === undefined) {
     const receivedText = printableLiteral(text);
     if (url === null && /^https?:\/\/[\w.-]+:\d{5,}(?:[/?]|$)/.test(text))

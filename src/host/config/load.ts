@@ -57,9 +57,9 @@ function createLoadedConfig(
     config,
     failureOfField,
     stores: async (): Promise<Outcome<readonly RequestedStore[], HostFailure>> => {
-      const { resolveStores } = await import("../../core/config/secrets.ts");
+      const { resolveStoreSecrets } = await import("../../core/config/secrets.ts");
       const { readCertificates } = await import("../trusted-certificates.ts");
-      const result = resolveStores(config, {
+      const result = resolveStoreSecrets(config, {
         env: world.env,
         readCertificates: (file) => readCertificates(world, file, { isKept: true }),
       });

@@ -1,5 +1,5 @@
 import type { PlannedChange } from "../../core/config/plan.ts";
-import { DEFAULT_PORT, optionsOf } from "../../core/config/settings.ts";
+import { DEFAULT_PORT, settingOptionsOf } from "../../core/config/settings.ts";
 import { parseTarget } from "../../core/webhook/target.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
@@ -38,7 +38,7 @@ export async function settingsWithLoadedConfig<Options extends ServeOptions>(
   const result = await stores();
   if (!result.ok) return result;
   const { dialect } = config;
-  const settings = { ...optionsOf(config.sandbox ?? {}), ...(dialect && { dialect }), ...options };
+  const settings = { ...settingOptionsOf(config.sandbox ?? {}), ...(dialect && { dialect }), ...options };
   const targetsCheck = checkEndpointTargets(loadedConfig, settings);
   if (!targetsCheck.ok) return targetsCheck;
   const noteChanges = (changes: readonly PlannedChange[]): void => {

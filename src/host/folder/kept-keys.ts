@@ -1,9 +1,9 @@
 import type { StoreCreationContext } from "../../sandbox/runtime/seed.ts";
-import type { Credentials } from "../../core/state-files.ts";
+import type { CredentialsFile } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { readCredentials, writeCredentials } from "./state-folder.ts";
 
-type Stores = Credentials["stores"];
+type Stores = CredentialsFile["stores"];
 
 /** `ready` in credentials.json is false until `sandbox.db` contains the first store. */
 export function createKeyWriter(
@@ -12,13 +12,13 @@ export function createKeyWriter(
 ): Pick<StoreCreationContext, "keepKey" | "keepKeySoon" | "keepName"> {
   if (folder === undefined)
     return { keepKey: () => undefined, keepKeySoon: () => Promise.resolve(), keepName: () => undefined };
-  const read = (): Credentials => {
+  const read = (): CredentialsFile => {
     const keptCredentials = readCredentials(world, folder);
     // Throws to end the transaction: a new file would lose the keys of other stores.
     if (!keptCredentials.ok) throw new Error(keptCredentials.refusal.message);
     return keptCredentials.value ?? { stores: {} };
   };
-  const write = (credentials: Credentials, addedStores: Stores): void =>
+  const write = (credentials: CredentialsFile, addedStores: Stores): void =>
     writeCredentials(world, folder, { ...credentials, stores: { ...credentials.stores, ...addedStores } });
   return {
     keepKey: ({ id, name, apiKey }, isFirst) => {

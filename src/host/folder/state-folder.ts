@@ -9,7 +9,7 @@ import {
   parseCredentials,
   parseRunRecord,
   parseRunOwner,
-  type Credentials,
+  type CredentialsFile,
   type RunRecord,
   type RunOwner,
 } from "../../core/state-files.ts";
@@ -65,7 +65,7 @@ export const readCredentials = readerOf("credentials", parseCredentials);
 export function writeCredentials(
   world: Pick<World, "files">,
   folder: string,
-  credentials: Credentials,
+  credentials: CredentialsFile,
 ): void {
   world.files.write(stateFile(folder, "credentials"), `${JSON.stringify(credentials, null, 2)}\n`);
 }
@@ -90,7 +90,7 @@ export function forgetStoreKey(world: Pick<World, "files">, folder: string, stor
 /** Refuses an empty database if `credentials.json` names a store that was ready: the database's log was lost. */
 export function requireStoreInFolder(
   folder: string,
-  credentials: Credentials | undefined,
+  credentials: CredentialsFile | undefined,
 ): Outcome<void, HostFailure> {
   const [lostStore] = Object.keys(credentials?.stores ?? {});
   if (lostStore === undefined || credentials?.ready === false) return accept(undefined);

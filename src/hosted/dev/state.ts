@@ -14,7 +14,7 @@ import {
 } from "../shared/marks.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { partOf } from "../../core/fact.ts";
-import type { Credentials } from "../../core/state-files.ts";
+import type { CredentialsFile } from "../../core/state-files.ts";
 import { printable } from "../../core/text.ts";
 import { holdOfOtherFolder } from "../../sandbox/runtime/home.ts";
 import { DEFAULT_STORE_NAME } from "../../sandbox/runtime/seed.ts";
@@ -32,7 +32,7 @@ type HostedState = {
   readonly stage: "new" | "unready" | "filled";
   readonly hasDatabases: boolean;
   readonly home: string | undefined;
-  readonly credentials: Credentials | undefined;
+  readonly credentials: CredentialsFile | undefined;
 };
 
 const ALARM_FILE = "metadata.sqlite";
@@ -87,7 +87,7 @@ export function keepFirstStore(
 export function markFirstStoreReady(
   world: StateWorld,
   folder: string,
-): Outcome<Credentials | undefined, HostFailure> {
+): Outcome<CredentialsFile | undefined, HostFailure> {
   const keptCredentials = state.readCredentials(world, folder);
   if (keptCredentials.ok && keptCredentials.value?.ready === false)
     state.writeCredentials(world, folder, { stores: keptCredentials.value.stores });
@@ -95,7 +95,7 @@ export function markFirstStoreReady(
 }
 
 type StateFiles = {
-  readonly credentials: Credentials | undefined;
+  readonly credentials: CredentialsFile | undefined;
   readonly index: IndexRecord | undefined;
   readonly stores: readonly string[];
 };
@@ -114,7 +114,7 @@ function storeFiles({ files }: Pick<StateWorld, "files">, folder: string): reado
 function readIndex(
   world: StateWorld,
   folder: string,
-  credentials: Credentials | undefined,
+  credentials: CredentialsFile | undefined,
 ): Outcome<IndexRecord | undefined, HostFailure> {
   const path = indexPath(folder);
   if (!world.files.exists(path)) return accept(undefined);

@@ -1,6 +1,6 @@
 import { API_KEY_RANDOM_BYTES, formatStoreToken, hashKey } from "../../core/credential.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
-import { VALIDITY_MS } from "../../core/control/rights.ts";
+import { TOKEN_VALIDITY_MS } from "../../core/control/rights.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import type { TokenEntry } from "../../core/store/shapes.ts";
@@ -29,7 +29,10 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
     return { tokenId, token, role, storeId, expiresAt };
   };
   return {
-    issue: (kind: "token" | "link", { storeId, role = "store", validMs = VALIDITY_MS.default }: Grant) => {
+    issue: (
+      kind: "token" | "link",
+      { storeId, role = "store", validMs = TOKEN_VALIDITY_MS.default }: Grant,
+    ) => {
       const isLink = kind === "link";
       // In a hosted service, the random bytes of API keys and tokens contain a mark by which requests are routed to the
       // store's object.

@@ -10,7 +10,7 @@ import { storeNow } from "../../core/clock.ts";
 import { parseAuthorization, refuseUnknownKey, requireScope, type Scope } from "../../core/credential.ts";
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { CREATE_PATHS, parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
-import { dropOtherForm, type Dialect } from "../../core/shape/dialect.ts";
+import { dropIgnoredForm, type Dialect } from "../../core/shape/dialect.ts";
 import { parseStrictJson } from "../../core/json.ts";
 import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
@@ -205,7 +205,7 @@ function readCreate(
 function parseBody(value: unknown, dialect: () => Dialect | undefined): Outcome<CreateRequest> {
   const body = parseCreateRequest(value);
   if (body.ok || body.refusal.code !== "conflicting_parameters") return body;
-  const singleFormBody = dropOtherForm(dialect(), value);
+  const singleFormBody = dropIgnoredForm(dialect(), value);
   return singleFormBody === undefined ? body : parseCreateRequest(singleFormBody);
 }
 

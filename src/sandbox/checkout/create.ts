@@ -8,7 +8,11 @@ import {
 } from "../../core/checkout/checkout.ts";
 import { realTimeOf, storeNow, type StoreClock } from "../../core/clock.ts";
 import { createEvent } from "../../core/checkout/event.ts";
-import { fingerprint, replay, type StoredResponse } from "../../core/checkout/idempotency-key.ts";
+import {
+  fingerprint,
+  replayStoredResponse,
+  type StoredResponse,
+} from "../../core/checkout/idempotency-key.ts";
 import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import { priceForCheckout } from "../../core/checkout/price.ts";
@@ -111,7 +115,7 @@ function answerUsedKey(
   { storeId, idempotencyKey: key, requestId, isOwnCommand }: CreateCommand,
   usedKey: { readonly response: StoredResponse; readonly digest: string; readonly now: number },
 ): Outcome<CreateResponse> {
-  const answer = replay(usedKey.response, { key, fingerprint: usedKey.digest });
+  const answer = replayStoredResponse(usedKey.response, { key, fingerprint: usedKey.digest });
   const kind = answer.ok ? "replayed" : "refused";
   if (!isOwnCommand()) store.idempotencyUses.insert({ storeId, key, kind, requestId, at: usedKey.now });
   if (!answer.ok) {

@@ -8,7 +8,7 @@ import {
 } from "../../core/control/protocol.ts";
 import {
   CONTROL_OPERATIONS,
-  folderTokenFor,
+  folderTokenRole,
   decodeRequest,
   encodeInSteps,
   OPERATION_NAMES,
@@ -73,7 +73,7 @@ const ROUTING_CODES: ReadonlySet<ErrorCode> = new Set(["not_found", "method_not_
 
 function routeOf(name: OperationName): ControlRoute {
   const { method, path, entersStore } = CONTROL_OPERATIONS[name];
-  const role = folderTokenFor(name);
+  const role = folderTokenRole(name);
   return {
     methods: [method],
     path,

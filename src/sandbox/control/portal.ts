@@ -1,6 +1,6 @@
 import { accept, mapValue } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
-import { removeKey } from "../../core/portal/path.ts";
+import { removePortalKey } from "../../core/portal/path.ts";
 import { requireSearchTarget } from "../explain/portal-page.ts";
 import { signInLink } from "../runtime/portal-access.ts";
 import type { HandlersOf } from "./handler.ts";
@@ -9,7 +9,7 @@ export const portalHandlers = {
   createSignIn: async (context, { body: { to: requestedPage, storeId, ...rights } }) => {
     const { portal, tokens } = context;
     if (portal.isOff) return refuseFact("portal_is_off", {});
-    const nextAddress = requestedPage && (removeKey(portal.path, requestedPage) ?? requestedPage);
+    const nextAddress = requestedPage && (removePortalKey(portal.path, requestedPage) ?? requestedPage);
     const searchTarget = requireSearchTarget(context, nextAddress ?? "");
     if (!searchTarget.ok) return searchTarget;
     if (storeId === undefined) {

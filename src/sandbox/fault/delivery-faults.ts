@@ -1,6 +1,6 @@
 import { isHoldingAction } from "../../core/fault/actions.ts";
 import { matchesWildcard, isDeliveryFault, type DeliveryFault, type Fault } from "../../core/fault/fault.ts";
-import { matchesPatterns } from "../../core/checkout/event-types.ts";
+import { matchesEventPatterns } from "../../core/checkout/event-types.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { ServiceContext } from "../context.ts";
@@ -19,7 +19,7 @@ export function takeDeliveryFault(
     isDeliveryFault(fault) &&
     (fault.match.endpointId ?? delivery.endpointId) === delivery.endpointId &&
     (fault.match.eventId ?? event.id) === event.id &&
-    (fault.match.eventType === null || matchesPatterns([fault.match.eventType], event.type)) &&
+    (fault.match.eventType === null || matchesEventPatterns([fault.match.eventType], event.type)) &&
     (fault.match.orderId === null || matchesWildcard(fault.match.orderId, orderIdOf(context, delivery))) &&
     // A delivery is delayed only once: otherwise it might never be sent.
     !(isHoldingAction(fault.action) && delivery.fault !== null);

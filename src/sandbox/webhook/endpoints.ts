@@ -1,4 +1,4 @@
-import { ALL_EVENTS, parseEventTypes, matchesPatterns } from "../../core/checkout/event-types.ts";
+import { ALL_EVENTS, parseEventTypes, matchesEventPatterns } from "../../core/checkout/event-types.ts";
 import {
   effectiveEndpoint,
   isPullListenerUrl,
@@ -194,7 +194,8 @@ function replayAll(
 ): number {
   const { deliveries } = context.store;
   const eventsToReplay = events.filter(
-    ({ id, type }) => matchesPatterns(endpoint.eventTypes, type) && !deliveries.isQueued(endpoint.id, id),
+    ({ id, type }) =>
+      matchesEventPatterns(endpoint.eventTypes, type) && !deliveries.isQueued(endpoint.id, id),
   );
   for (const event of eventsToReplay)
     enqueueDelivery(context, { event, endpoint, cause: "replay", dueAt: event.createdAt }, now);

@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
-import { matchesPatterns } from "../../core/checkout/event-types.ts";
+import { matchesEventPatterns } from "../../core/checkout/event-types.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { ServiceContext } from "../context.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
@@ -11,7 +11,7 @@ export function emitEvent(context: ServiceContext, event: Omit<StoredEvent, "pos
   context.writeSignals.notify(event.storeId, event);
   const endpoints = store.endpoints
     .of(event.storeId)
-    .filter(({ state, eventTypes }) => state !== "disabled" && matchesPatterns(eventTypes, event.type));
+    .filter(({ state, eventTypes }) => state !== "disabled" && matchesEventPatterns(eventTypes, event.type));
   for (const endpoint of endpoints)
     enqueueDelivery(context, { event, endpoint, cause: "event" }, event.createdAt);
 }

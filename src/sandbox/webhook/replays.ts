@@ -2,7 +2,7 @@ import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import { effectiveEndpoint, reasonOf, type Endpoint } from "../../core/webhook/endpoint.ts";
-import { matchesPatterns } from "../../core/checkout/event-types.ts";
+import { matchesEventPatterns } from "../../core/checkout/event-types.ts";
 import type { WaitingFilter } from "../../store/webhook/deliveries.ts";
 import { withStore, findEndpoint } from "../with-store.ts";
 import { findEvent, refuseDisabled, type EndpointsContext } from "./endpoints.ts";
@@ -31,7 +31,8 @@ export function replayEvent(
     const endpoints =
       namedEndpoint === undefined
         ? knownEndpoints.filter(
-            ({ state, eventTypes }) => state !== "disabled" && matchesPatterns(eventTypes, event.value.type),
+            ({ state, eventTypes }) =>
+              state !== "disabled" && matchesEventPatterns(eventTypes, event.value.type),
           )
         : [namedEndpoint];
     if (endpoints.length === 0) {

@@ -2,13 +2,13 @@ import * as z from "zod/mini";
 import { moment, wholeNumber } from "../../shape/fields.ts";
 import { keyEntry, keyScopes, STORE_ROLES, tokenEntry } from "../../store/shapes.ts";
 import { sandboxOperation, storeOperation } from "../operation.ts";
-import { VALIDITY_MS } from "../rights.ts";
+import { TOKEN_VALIDITY_MS } from "../rights.ts";
 
 export const storeRights = {
   /** `viewer` is read-only and sees no secrets. Default: `store`. */
   role: z.optional(z.enum(STORE_ROLES)),
   /** Default: 7 days. */
-  validMs: z.optional(wholeNumber(VALIDITY_MS.least, VALIDITY_MS.most)),
+  validMs: z.optional(wholeNumber(TOKEN_VALIDITY_MS.least, TOKEN_VALIDITY_MS.most)),
 };
 
 export const keyOperations = {

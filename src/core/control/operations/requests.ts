@@ -4,7 +4,7 @@ import { EXPLAINABLE_KINDS } from "../../explain/explained.ts";
 import { explanation } from "../../explain/explanation.ts";
 import { refusedEntry, requestEntry } from "../../request/shapes.ts";
 import { parseStatuses, STATUSES_SCHEMA } from "../../request/statuses.ts";
-import { errorWords, moment, momentInRequest, nonEmptyText, wholeNumberInQuery } from "../../shape/fields.ts";
+import { zodErrorOf, moment, momentInRequest, nonEmptyText, wholeNumberInQuery } from "../../shape/fields.ts";
 import { storeOperation } from "../operation.ts";
 
 export const MAX_REQUEST_WAIT_MS = 20_000;
@@ -28,7 +28,7 @@ export const requestOperations = {
           z.string().check(
             z.refine(
               (text) => parseStatuses(text) !== undefined,
-              errorWords(["expected a status such as 404, 4xx, or 0", "应为 404、4xx 或 0 这样的状态码"]),
+              zodErrorOf(["expected a status such as 404, 4xx, or 0", "应为 404、4xx 或 0 这样的状态码"]),
             ),
             z.meta(STATUSES_SCHEMA),
           ),

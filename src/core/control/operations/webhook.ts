@@ -2,7 +2,7 @@ import { dialectSchema } from "../../calibration/dialect-section.ts";
 import { certificates } from "../../config/store-fields.ts";
 import * as z from "zod/mini";
 import { EVENT_TYPE_FORM, EVENT_PATTERNS, EVENT_TYPES } from "../../checkout/event-types.ts";
-import { errorWords, moment, momentInRequest, wholeNumber, wholeNumberInQuery } from "../../shape/fields.ts";
+import { zodErrorOf, moment, momentInRequest, wholeNumber, wholeNumberInQuery } from "../../shape/fields.ts";
 import { DELIVERY_STATES } from "../../webhook/delivery.ts";
 import { deliveryEntry, endpoint, eventEntry, signingSecrets } from "../../webhook/shapes.ts";
 import { SECRET_PATTERN } from "../../text.ts";
@@ -170,7 +170,7 @@ export const webhookOperations = {
           z.string().check(
             z.refine(
               (type) => EVENT_TYPES.includes(type),
-              errorWords([`expected ${EVENT_TYPE_FORM}`, `应为事件类型，例如 ${EVENT_TYPES[0]}`]),
+              zodErrorOf([`expected ${EVENT_TYPE_FORM}`, `应为事件类型，例如 ${EVENT_TYPES[0]}`]),
             ),
             z.meta({ enum: EVENT_TYPES }),
           ),

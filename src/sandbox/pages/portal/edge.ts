@@ -1,4 +1,4 @@
-import { removeKey } from "../../../core/portal/path.ts";
+import { removePortalKey } from "../../../core/portal/path.ts";
 import { refuseFact } from "../../../core/refusals.ts";
 import { html } from "../../../web/html.ts";
 import type { HttpRequest } from "../../../world.ts";
@@ -20,7 +20,7 @@ export async function translatePortalPath(
     const refusalContext = { request, requestId: world.uuid("portal") };
     return refusalPage(refusalContext, { ...refuseFact("portal_is_off", {}).refusal, code: "not_found" });
   }
-  const target = removeKey(portal.path, request.target);
+  const target = removePortalKey(portal.path, request.target);
   if (target === undefined) return closedPage({ request, requestId: world.uuid("portal") });
   return addSecretPath(portal, await answer({ ...request, target }));
 }

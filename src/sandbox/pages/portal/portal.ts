@@ -1,6 +1,6 @@
 import { DEFAULT_STORE } from "../../../core/control/protocol.ts";
 import { hostHeaders } from "../../../core/network/public-url.ts";
-import { accept, tryTo, type Outcome } from "../../../core/outcome.ts";
+import { accept, resultOrUndefined, type Outcome } from "../../../core/outcome.ts";
 import { refuseFact } from "../../../core/refusals.ts";
 import { printableLiteral, UUID_SOURCE } from "../../../core/text.ts";
 import { refuseForeignPages } from "../../../web/guard.ts";
@@ -140,7 +140,7 @@ function firstStoreRoute(path: "/portal" | "/portal/{anything}"): PortalRoute {
     const page = `/portal/${defaultStoreId}/${anything}`;
     const isPage = find("GET", page).ok;
     const query = call.query === "" ? "" : `?${call.query}`;
-    const findPath = `/portal/${defaultStoreId}/find?q=${encodeURIComponent(tryTo(() => decodeURIComponent(anything)) ?? anything)}`;
+    const findPath = `/portal/${defaultStoreId}/find?q=${encodeURIComponent(resultOrUndefined(() => decodeURIComponent(anything)) ?? anything)}`;
     return accept(redirectTo(call, isPage ? `${page}${query}` : findPath));
   });
 }

@@ -8,7 +8,7 @@ import {
 } from "../../../core/control/operations.ts";
 import type { MinRole } from "../../../core/control/rights.ts";
 import { ERRORS } from "../../../core/errors.ts";
-import { accept, type Outcome, type Refusal, wordsOf } from "../../../core/outcome.ts";
+import { accept, type Outcome, type Refusal, refusalWords } from "../../../core/outcome.ts";
 import { refuseFact } from "../../../core/refusals.ts";
 import { isSameSecret } from "../../../core/credential.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
@@ -261,7 +261,7 @@ async function answerRefusedForm(
       action: call.path,
       fields,
       field: fieldOf(refusal, form, fields),
-      words: refusal.withoutField ?? wordsOf(refusal),
+      words: refusal.withoutField ?? refusalWords(refusal),
     },
   };
   const show = (): Promise<Outcome<Answer>> => showRefusedForm(context, formView, page, refusal);
@@ -291,7 +291,7 @@ async function showRefusedForm(
   const hasForm = String(main(view.language)).includes(REFUSED_CLASS_ATTRIBUTE);
   // If the page no longer contains the form, a conflict has removed it; otherwise the form was not sent from this page.
   if (!hasForm && status !== CONFLICT) return { ok: false, refusal };
-  const notice: Notice = { words: wordsOf(refusal), tone: "bad" };
+  const notice: Notice = { words: refusalWords(refusal), tone: "bad" };
   const markup = framePage(context, hasForm ? view : { ...view, notice }, { title, main });
   return accept({
     ...pageResponse({ status, markup, language: view.language }, view.call.requestId),

@@ -1,5 +1,5 @@
 import { ERRORS } from "../../../core/errors.ts";
-import { wordsOf, type Refusal } from "../../../core/outcome.ts";
+import { refusalWords, type Refusal } from "../../../core/outcome.ts";
 import { html, type Html } from "../../../web/html.ts";
 import type { Words } from "../../../core/language.ts";
 import { languageOf } from "../../../web/language.ts";
@@ -35,7 +35,7 @@ function errorPage(refusal: Refusal, returnPath: string | undefined): Html {
       <h1>${title}</h1>
       ${returnPath === undefined ? html`<p class="hint">${SHARED_TEXTS.errorHint}</p>` : ""}
       <p class="hint">${SHARED_TEXTS.errorReason}</p>
-      <p class="notice warn">${wordsOf(refusal)}</p>
+      <p class="notice warn">${refusalWords(refusal)}</p>
       ${returnPath === undefined ? "" : html`<a class="primary" href="${returnPath}">${SHARED_TEXTS.backToCheckout}</a>`}
     </section>
   </main>`;

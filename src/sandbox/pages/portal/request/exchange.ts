@@ -2,7 +2,7 @@ import { headerPairs } from "../../../../core/network/headers.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import { errorBody } from "../../../../core/checkout/wire.ts";
 import type { RequestDifference } from "../../../../core/explain/explanation.ts";
-import { originalBody } from "../../../../core/explain/request.ts";
+import { originalRequestBody } from "../../../../core/explain/request.ts";
 import type { StoryRequest } from "../../../../core/explain/timeline.ts";
 import { curlOf } from "../../../../core/request/curl.ts";
 import { redactStored } from "../../../../core/request/redaction.ts";
@@ -60,7 +60,7 @@ function partsOfRepetition(
   if (method !== "POST") return { headers: credential };
   if (key === null || answer === null || checkout === undefined) return undefined;
   const headers = [...credential, "Content-Type", "application/json", "Idempotency-Key", key];
-  const body = JSON.stringify(originalBody({ ...checkout, fingerprint }));
+  const body = JSON.stringify(originalRequestBody({ ...checkout, fingerprint }));
   const redactedBody = redactStored(body, checkout.orderId);
   return { headers, body: redactedBody, isRedacted: redactedBody !== body };
 }

@@ -1,6 +1,6 @@
 import { merchantText } from "../../shared/layout.ts";
 import interfaceText from "../../../../../INTERFACE.md?raw";
-import { CHECKS, checkOfCode, orderedChecks } from "../../../../core/explain/checks.ts";
+import { REFUSAL_CHECKS, checkOfCode, orderedChecks } from "../../../../core/explain/checks.ts";
 import type { Explanation } from "../../../../core/explain/explanation.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { ASSUMPTIONS } from "../../../../core/calibration/assumptions.ts";
@@ -113,7 +113,7 @@ function checksFigure(method: string, code: ErrorCode | null): Html {
         const result =
           index < refusedIndex ? "passed" : index === refusedIndex ? "refusedHere" : "notReached";
         return html`<li class="${result}">
-          ${CHECKS[name]}<span class="visually-hidden">${COLON}${REQUEST_TEXTS[result]}</span>
+          ${REFUSAL_CHECKS[name]}<span class="visually-hidden">${COLON}${REQUEST_TEXTS[result]}</span>
         </li>`;
       })}
     </ol>

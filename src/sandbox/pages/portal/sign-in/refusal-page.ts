@@ -1,5 +1,5 @@
 import { ERRORS } from "../../../../core/errors.ts";
-import { wordsOf, type Refusal } from "../../../../core/outcome.ts";
+import { refusalWords, type Refusal } from "../../../../core/outcome.ts";
 import { UUID_SOURCE } from "../../../../core/text.ts";
 import { isNavigation } from "../../../../web/guard.ts";
 import { html, type Html } from "../../../../web/html.ts";
@@ -92,7 +92,7 @@ function refusalContent(refusal: Refusal, links: Html): PageContent {
   };
   const hints: Readonly<Record<number, Words>> = FRAME_TEXTS.hints;
   const main = html`<section>
-    <p class="notice warn">${wordsOf(refusal)}</p>
+    <p class="notice warn">${refusalWords(refusal)}</p>
     <p>${hints[status] ?? FRAME_TEXTS.hints[400]}</p>
     ${links}
   </section>`;

@@ -1,5 +1,5 @@
 import { accept, type Refusal } from "../../../../core/outcome.ts";
-import { removeKey } from "../../../../core/portal/path.ts";
+import { removePortalKey } from "../../../../core/portal/path.ts";
 import { requireOwnPage } from "../../../../web/guard.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { pageResponse, parseForm } from "../../../../web/page.ts";
@@ -157,5 +157,5 @@ export function parsePortalPath(
   const { origin, pathname, search, hash } = new URL(text, PLACEHOLDER_ORIGIN);
   if (origin !== PLACEHOLDER_ORIGIN || !/^\/portal(\/|$)/.test(pathname)) return undefined;
   const address = pathname + search + hash;
-  return removeKey(path, address) ?? address;
+  return removePortalKey(path, address) ?? address;
 }
