@@ -13,7 +13,7 @@ import { pendingEntry, timelineEntry } from "./shapes.ts";
 import { startReceiver, type Receivers } from "./receiver.ts";
 import type { InProcessSandbox } from "./in-process.ts";
 import type { Identities, StoreIdentity } from "./store/identities.ts";
-import { restoreSnapshotInto, takeSnapshotOf } from "./store/snapshots.ts";
+import { restoreInto, takeSnapshotOf } from "./store/snapshots.ts";
 import type { Checkout, Checkouts, Clock, Endpoint, Endpoints, Store, StoreEnv, Timeline } from "./types.ts";
 
 type SharedParts = {
@@ -86,7 +86,7 @@ export function createStoreHandle(
     },
     snapshot: () => takeSnapshotOf(sandbox, { storeId }),
     restore: async (snapshot) =>
-      void (await restoreSnapshotInto(sandbox, { storeId }, { snapshot, forget, identities })),
+      void (await restoreInto(sandbox, { storeId }, { snapshot, forget, identities })),
     reset,
     delete: remove,
     [Symbol.asyncDispose]: async () => {

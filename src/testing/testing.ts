@@ -13,7 +13,7 @@ import { StartError } from "./errors.ts";
 import { createReceivers } from "./receiver.ts";
 import { refuseClosed, startInProcess, type InProcessSandbox } from "./in-process.ts";
 import { createFetch } from "./fetch.ts";
-import { restoreSnapshotInto, takeSnapshotOf } from "./store/snapshots.ts";
+import { restoreInto, takeSnapshotOf } from "./store/snapshots.ts";
 import { createIdentities, type StoreIdentity } from "./store/identities.ts";
 import { createStoreHandle } from "./store.ts";
 import type { Sandbox, SandboxOptions, Store } from "./types.ts";
@@ -104,7 +104,7 @@ function sandboxOf(service: InProcessSandbox, calls: Calls, identity: StoreIdent
     },
     snapshot: () => takeSnapshotOf(service, "all"),
     restore: async (snapshot) => {
-      const storeIds = await restoreSnapshotInto(service, "all", { snapshot, forget, identities });
+      const storeIds = await restoreInto(service, "all", { snapshot, forget, identities });
       const stores = storeIds.map((id) =>
         id === firstHandle.id ? firstHandle : createStoreHandle(service, storeContext, id),
       );

@@ -3,7 +3,7 @@ import type { Context } from "../command.ts";
 import { catchRefusal } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { findSandboxTarget, resolveStore } from "../target/control.ts";
-import { listNewest } from "../target/ids.ts";
+import { listNewestCandidates } from "../target/ids.ts";
 import type { Completion, ValueKind } from "./kinds.ts";
 
 const TIMEOUT_MS = 1000;
@@ -33,7 +33,7 @@ async function listValues(
       return checkoutValues(context, target, { kind, prefix });
     case "endpoint":
     case "fault":
-      return (await listNewest(context, kind, target)).map(({ id: value, about: description }) => ({
+      return (await listNewestCandidates(context, kind, target)).map(({ id: value, about: description }) => ({
         value,
         description,
       }));

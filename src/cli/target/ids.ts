@@ -105,7 +105,7 @@ export function hintForIds(kind: IdKind): string {
   return KINDS[kind].listHint;
 }
 
-export function listNewest(
+export function listNewestCandidates(
   context: Context,
   kind: IdKind,
   target: ControlTarget | undefined,
@@ -125,7 +125,7 @@ export async function findIdByEnding(
 ): Promise<string | undefined> {
   if (!isShortId(text)) return undefined;
   const ending = text.toLowerCase();
-  const candidates = await listNewest(context, kind, target, ending);
+  const candidates = await listNewestCandidates(context, kind, target, ending);
   return requireOne(
     candidates.filter(({ id }) => id.endsWith(ending)),
     `ids end with ${ending}`,

@@ -21,7 +21,7 @@ export async function takeSnapshotOf(sandbox: InProcessSandbox, scope: Scope): P
  * Returns the ids of the snapshot's stores. Renews the seed, because the snapshot may contain ids that the seed would
  * otherwise draw again.
  */
-export async function restoreSnapshotInto(
+export async function restoreInto(
   sandbox: InProcessSandbox,
   scope: Scope,
   options: { readonly snapshot: Uint8Array; readonly forget: () => void; readonly identities: Identities },
