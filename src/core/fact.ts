@@ -15,7 +15,7 @@ export type PlainPartName = {
   [Name in PartName]: [PlaceholderNames<(typeof PART_TEXTS)[Name][number]>] extends [never] ? Name : never;
 }[PartName];
 
-export function partOf<
+export function createPart<
   const Name extends PartName,
   Values extends Readonly<Record<PlaceholderNames<(typeof PART_TEXTS)[Name][number]>, FactValue>>,
 >(fact: Name, values: Values): { readonly fact: Name; readonly values: Values } {

@@ -1,4 +1,4 @@
-import { partOf, type Part } from "./fact.ts";
+import { createPart, type Part } from "./fact.ts";
 
 /**
  * Decimals of ISO 4217, as payment services use them. Intl follows cash usage, and gives HUF, IDR and COP no decimals.
@@ -56,7 +56,7 @@ export function parseDecimalAmount(text: string, currency: string): number | und
 export function explainAmountFault(text: string, currency: string): Part | undefined {
   const meantAmount = parseDecimalAmount(text, currency);
   if (meantAmount !== undefined && meantAmount !== 0)
-    return partOf("amount_in_minor_units", {
+    return createPart("amount_in_minor_units", {
       ...MAX_AMOUNT_VALUES,
       amount: formatAmount(meantAmount, currency),
       meant: meantAmount,
@@ -64,11 +64,11 @@ export function explainAmountFault(text: string, currency: string): Part | undef
   const places = currencyDecimals(currency);
   if (meantAmount === undefined && /^\d+[.,]\d+$/.test(text) && places !== undefined)
     return places === 0
-      ? partOf("amount_without_decimals", { ...MAX_AMOUNT_VALUES, currency })
-      : partOf("amount_with_decimals", { ...MAX_AMOUNT_VALUES, currency, places });
+      ? createPart("amount_without_decimals", { ...MAX_AMOUNT_VALUES, currency })
+      : createPart("amount_with_decimals", { ...MAX_AMOUNT_VALUES, currency, places });
   return /^\d{1,16}$/.test(text) && Number(text) > 0 && Number(text) <= Number.MAX_SAFE_INTEGER
     ? undefined
-    : partOf("whole_amount", MAX_AMOUNT_VALUES);
+    : createPart("whole_amount", MAX_AMOUNT_VALUES);
 }
 
 const MAX_AMOUNT_VALUES = { most: Number.MAX_SAFE_INTEGER };

@@ -34,7 +34,7 @@ export function accept<Value>(value: Value): { readonly ok: true; readonly value
   return { ok: true, value };
 }
 
-export function inField(field: string, { refusal }: Refused): Refused {
+export function prefixFieldName(field: string, { refusal }: Refused): Refused {
   const words = refusalWords(refusal);
   const [english, chinese] = words;
   return {

@@ -71,7 +71,7 @@ export function containsSecret(text: string): boolean {
   return WHOLE_SECRET.test(text);
 }
 
-export function isSecretInAddress(text: string): boolean {
+export function containsSecretInAddress(text: string): boolean {
   return containsSecret(text) || containsSecret(decodePrintable(text));
 }
 

@@ -1,6 +1,6 @@
 import type { SandboxPart } from "../core/control/operation.ts";
 import { CONTROL_OPERATIONS, OPERATION_NAMES } from "../core/control/operations.ts";
-import { partOf } from "../core/fact.ts";
+import { createPart } from "../core/fact.ts";
 import { refuseFact } from "../core/refusals.ts";
 import type { SandboxContext } from "../sandbox/sandbox.ts";
 
@@ -23,7 +23,8 @@ export const REFUSED_OPERATIONS: OperationOverrides = Object.fromEntries(
     return [
       [
         name,
-        () => Promise.resolve(refuseFact("hosted_without", { what: partOf(`hosted_${part}`, {}) }, { next })),
+        () =>
+          Promise.resolve(refuseFact("hosted_without", { what: createPart(`hosted_${part}`, {}) }, { next })),
       ],
     ];
   }),

@@ -109,7 +109,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     ...(options.isAsleep === true ? IDLE_TIMERS : {}),
     storeGate: createStoreGate(world, (storeId) => writeSignals.notify(storeId)),
     saveStory: async (page) =>
-      (await import("./pages/portal/checkout/saved-story.ts")).saveStory(context, page),
+      (await import("./pages/portal/checkout/saved-story.ts")).renderStoryFile(context, page),
     pause: (milliseconds) => world.sleep(milliseconds, controller.signal),
     dispatcher: { drain: (storeId, budgetMs) => dispatcher.drain(storeId, budgetMs) },
   };

@@ -1,6 +1,6 @@
 import { checkoutWire } from "../core/checkout/wire-shapes.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../core/control/operations.ts";
-import { decodeWith } from "../core/shape/fields.ts";
+import { decodeOrThrow } from "../core/shape/fields.ts";
 import { entryLine, timedLine } from "../core/explain/span.ts";
 import { isUuid, printable, printableLiteral } from "../core/text.ts";
 import { checkOptions } from "./call-options.ts";
@@ -22,11 +22,7 @@ type SharedParts = {
   readonly identities: Identities;
 };
 
-export function createStoreHandle(
-  sandbox: InProcessSandbox,
-  sharedParts: SharedParts,
-  storeId: string,
-): Store {
+export function testStoreOf(sandbox: InProcessSandbox, sharedParts: SharedParts, storeId: string): Store {
   const { calls, receivers, identities } = sharedParts;
   const identity = (): StoreIdentity => identities.of(storeId);
   const storeContext = { calls, storeId };
@@ -184,9 +180,9 @@ function endpointOf({ id, url, eventTypes, inOrder, ca, state, reason }: AnswerO
 
 function timelineFrom({ summary, entries, pending }: AnswerOf<"explain">): Timeline {
   const timelineEntries = entries.map(({ attempts = [], ...entry }) =>
-    decodeWith(timelineEntry, { ...entry, attempts }),
+    decodeOrThrow(timelineEntry, { ...entry, attempts }),
   );
-  const dueEntries = pending.map((entry) => decodeWith(pendingEntry, entry));
+  const dueEntries = pending.map((entry) => decodeOrThrow(pendingEntry, entry));
   const lines = [
     ...timelineEntries.map(({ at, of, text }) => entryLine({ at: at.getTime(), of, text })),
     ...dueEntries.map(({ at, text }) => timedLine(at.getTime(), `due: ${text}`)),

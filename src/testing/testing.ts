@@ -15,7 +15,7 @@ import { refuseClosed, startInProcess, type InProcessSandbox } from "./in-proces
 import { createFetch } from "./fetch.ts";
 import { restoreInto, takeSnapshotOf } from "./store/snapshots.ts";
 import { createIdentities, type StoreIdentity } from "./store/identities.ts";
-import { createStoreHandle } from "./store.ts";
+import { testStoreOf } from "./store.ts";
 import type { Sandbox, SandboxOptions, Store } from "./types.ts";
 
 export { CheckoutError, StartError, WaitError } from "./errors.ts";
@@ -71,7 +71,7 @@ function sandboxOf(service: InProcessSandbox, calls: Calls, identity: StoreIdent
   const storeContext = { calls, receivers, identities };
   const add = (newIdentity: StoreIdentity): Store => {
     identities.add(newIdentity);
-    return createStoreHandle(service, storeContext, newIdentity.id);
+    return testStoreOf(service, storeContext, newIdentity.id);
   };
   let firstHandle = add(identity);
   const forget = (): void => receivers.forget();
@@ -106,7 +106,7 @@ function sandboxOf(service: InProcessSandbox, calls: Calls, identity: StoreIdent
     restore: async (snapshot) => {
       const storeIds = await restoreInto(service, "all", { snapshot, forget, identities });
       const stores = storeIds.map((id) =>
-        id === firstHandle.id ? firstHandle : createStoreHandle(service, storeContext, id),
+        id === firstHandle.id ? firstHandle : testStoreOf(service, storeContext, id),
       );
       firstHandle = stores[0] ?? firstHandle;
       return stores;

@@ -5,7 +5,7 @@ import { headerLines } from "./http.ts";
 
 const LANGUAGE_TAGS = { en: "en", zh: "zh-Hans" } as const satisfies Record<Language, string>;
 
-export function tagOf(language: Language): string {
+export function languageTagOf(language: Language): string {
   return LANGUAGE_TAGS[language];
 }
 

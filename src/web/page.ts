@@ -5,7 +5,7 @@ import type { HttpRequest, HttpResponse } from "../world.ts";
 import { headerLines } from "./http.ts";
 import type { Html } from "./html.ts";
 import type { Language } from "../core/language.ts";
-import { tagOf } from "./language.ts";
+import { languageTagOf } from "./language.ts";
 
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -43,7 +43,7 @@ export function pageResponse(
   const headers = {
     ...PAGE_SECURITY_HEADERS,
     "Content-Type": "text/html; charset=utf-8",
-    "Content-Language": tagOf(page.language),
+    "Content-Language": languageTagOf(page.language),
     Vary: "Accept-Language",
     "Cache-Control": "no-store",
     "X-Request-Id": requestId,

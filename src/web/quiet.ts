@@ -7,7 +7,7 @@ type QuietOptions = Pick<World, "after" | "monotonic"> & {
 };
 
 /** Calls `onQuiet` when no request has come for `quietMs`; polls of open pages (If-None-Match) do not count. */
-export function watchForQuiet(
+export function notifyWhenQuiet(
   service: Service,
   { after, monotonic, quietMs, onQuiet }: QuietOptions,
 ): Service {

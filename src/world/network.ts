@@ -33,13 +33,13 @@ export async function addressesOf(host: string): Promise<readonly string[]> {
 }
 
 export const listen: World["listen"] = async (makeService, options) => {
-  const [{ serveHttp }, { watchForQuiet }] = [
+  const [{ serveHttp }, { notifyWhenQuiet }] = [
     await import("../web/server/serve.ts"),
     await import("../web/quiet.ts"),
   ];
   const after: World["after"] = (milliseconds, run) => void setTimeout(run, milliseconds).unref();
   const watch = { after, monotonic: clock.monotonic, quietMs: QUIET_MS, onQuiet: releaseMemory };
-  const makeWatched: typeof makeService = (port, host) => watchForQuiet(makeService(port, host), watch);
+  const makeWatched: typeof makeService = (port, host) => notifyWhenQuiet(makeService(port, host), watch);
   return serveHttp(makeWatched, { ...options, after: clock.after });
 };
 

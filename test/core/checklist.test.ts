@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { checklistMarkdown } from "../../src/cli/readiness/text.ts";
 import { decideAction, productionOf, type AdminAction } from "../../src/core/readiness/admin-action.ts";
 import { checklistJunit } from "../../src/cli/readiness/text.ts";
-import { isReady, type ChecklistReport } from "../../src/core/readiness/report.ts";
+import { isChecklistReady, type ChecklistReport } from "../../src/core/readiness/report.ts";
 import { judgeService } from "../../src/core/readiness/other-service.ts";
 import type { Calibration } from "../../src/core/calibration/calibration.ts";
 import { checklistOf, judgeItems } from "../../src/core/readiness/checklist.ts";
@@ -785,7 +785,7 @@ test("the checklist's JUnit file has a failure or error exactly if the checklist
       judgedAt: NOW,
       calibration: null,
     } as const;
-    expect([facts, allowRisks, isReady(report, { allowRisks })]).toEqual([facts, allowRisks, ready]);
+    expect([facts, allowRisks, isChecklistReady(report, { allowRisks })]).toEqual([facts, allowRisks, ready]);
     const xml = checklistJunit(report, { allowRisks });
     const faults = xml.match(/<(failure|error) /g) ?? [];
     expect([facts, allowRisks, faults.length === 0]).toEqual([facts, allowRisks, ready]);

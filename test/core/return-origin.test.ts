@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { partOf } from "../../src/core/fact.ts";
+import { createPart } from "../../src/core/fact.ts";
 import type { Outcome, Refusal } from "../../src/core/outcome.ts";
 import type { PartName } from "../../src/core/refusals/parts.ts";
 import { parseReturnOrigin, parseReturnPath, returnAddress } from "../../src/core/checkout/return-origin.ts";
@@ -254,7 +254,7 @@ const INSTEAD: readonly (readonly [typed: string, instead: string | undefined])[
   ["https://shop%2eexample", undefined],
   ["https://192.168.1.5/", undefined],
 ];
-const EXAMPLE = partOf("example_origin", {});
+const EXAMPLE = createPart("example_origin", {});
 
 /** Parts of good and bad addresses. */
 const PARTS =

@@ -22,7 +22,12 @@ import { chooseKey, type CreateIntent } from "../../src/core/checkout/journal.ts
 import { formatAmount, isCurrency, parseDecimalAmount } from "../../src/core/money.ts";
 import { takeToken, type Bucket } from "../../src/core/request/rate-limit.ts";
 import { formatSigningSecret, openSecret, sealSecret } from "../../src/core/webhook/sealed-secret.ts";
-import { decodePrintable, isSecretInAddress, printable, printableLiteral } from "../../src/core/text.ts";
+import {
+  decodePrintable,
+  containsSecretInAddress,
+  printable,
+  printableLiteral,
+} from "../../src/core/text.ts";
 import { pastedForms } from "../../src/core/webhook/diagnosis/pasted-secrets.ts";
 import { retryDelayMs } from "../../src/client/api/retry.ts";
 import { parseRetryAfter } from "../../src/core/network/headers.ts";
@@ -346,6 +351,6 @@ test("a secret is found in an address even if some of its characters are percent
   expect(decodePrintable("whsec%5Fa%62c%00%e4%B8%ad%zz")).toBe("whsec_abc%00%e4%B8%ad%zz");
   const secret = `whsec_${"a1".repeat(16)}`;
   const encoded = secret.replace("_", "%5F").replace("a", "%61");
-  expect(isSecretInAddress(`https://localhost/${encoded}`)).toBe(true);
+  expect(containsSecretInAddress(`https://localhost/${encoded}`)).toBe(true);
   expect(pastedForms(encoded).map(([code, , text]) => [code, text])).toEqual([["secret_wrapped", secret]]);
 });

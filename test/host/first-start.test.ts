@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { ReadyMessage } from "../../src/host/ready.ts";
 import { newApiKey } from "../../src/sandbox/runtime/keys.ts";
-import { sizeOf } from "../../src/store/connection/durable-files.ts";
+import { fileSizeOf } from "../../src/store/connection/durable-files.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Files } from "../../src/world.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
@@ -63,7 +63,7 @@ test("a start reports a lost log only if a killed sandbox had made a change", as
   await (await first.start(["--port", "0"])).stop();
   const restarted = killed(first);
   await restarted.start(["--port", "0"]);
-  expect(sizeOf(fileOf(restarted, "sandbox.db-wal"))).toBe(0);
+  expect(fileSizeOf(fileOf(restarted, "sandbox.db-wal"))).toBe(0);
   const startAfterLoss = async (harness: Harness): Promise<string> => {
     for (const ending of ["-wal", "-shm"]) rmSync(fileOf(harness, `sandbox.db${ending}`), { force: true });
     return (await (await harness.start(["--port", "0"])).stop()).stderr;

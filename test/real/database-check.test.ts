@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { checkDatabase } from "../../src/store/connection/database-check.ts";
 import type { FileKind } from "../../src/store/connection/database.ts";
 import { LOG_MARK_DDL, LOG_OPENINGS_MIGRATION } from "../../src/store/connection/opening.ts";
-import { createTransactor } from "../../src/store/connection/group-commit.ts";
+import { createTransactionRunner } from "../../src/store/connection/group-commit.ts";
 import { openWatchedDatabase } from "../../src/store/connection/watched-database.ts";
 import { seededRandom, size } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
@@ -29,7 +29,7 @@ function openWriter(random: () => number) {
   const { connection, close } = opened.value;
   connection.pragma("synchronous = OFF");
   connection.pragma("wal_autocheckpoint = 5");
-  const transact = createTransactor(opened.value);
+  const transact = createTransactionRunner(opened.value);
   const insert = connection.prepare<[string]>("INSERT INTO a (filling) VALUES (?)");
   const write = (): void =>
     transact(() => {

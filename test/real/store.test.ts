@@ -12,7 +12,7 @@ import { failureInVerdict, storageFailureOf } from "../../src/store/connection/s
 import { REAL } from "../support/real.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
-import { createTransactor } from "../../src/store/connection/group-commit.ts";
+import { createTransactionRunner } from "../../src/store/connection/group-commit.ts";
 import { openWatchedDatabase } from "../../src/store/connection/watched-database.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -351,7 +351,7 @@ test("a write is not acknowledged if a database file is deleted, replaced or tru
     const journal = openWatchedDatabase(join(tempFolder(), "journal.db"), { kind: JOURNAL_FILE });
     if (!journal.ok) throw new Error(journal.refusal.message);
     const { name: journalPath } = journal.value.connection;
-    const transact = createTransactor(journal.value);
+    const transact = createTransactionRunner(journal.value);
     const copy = `${journalPath}.copy`;
     copyFileSync(journalPath, copy);
     expect(() => transact(() => doIt(journalPath, copy)), how).toThrow(StorageUnavailable);

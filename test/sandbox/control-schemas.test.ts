@@ -16,7 +16,7 @@ import { edgesOf, placesIn, valuesOf, withValueAt, type Schema } from "../suppor
 import { createHarness, EPHEMERAL, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { refusalText } from "../support/refusal-texts.ts";
 import { inOrder } from "../support/in-order.ts";
-import { lineFault, storeNameFault } from "../../src/core/config/store-name.ts";
+import { textLineFault, storeNameFault } from "../../src/core/config/store-name.ts";
 
 type Described = {
   readonly parameters?: readonly {
@@ -70,7 +70,7 @@ const NOT_FOR_ITS_FORM: Partial<Record<OperationName, readonly RegExp[]>> = {
 const FOR_RARE_CHARACTERS = [
   ...["Ｔea", "Tεa", "Роса"].map((name) => inOrder(storeNameFault(name)?.[0] ?? "")),
   // A text with an invisible character, of any length.
-  inOrder(...(lineFault("\u200b", 1, 64)?.[0] ?? "").split(/\d+/)),
+  inOrder(...(textLineFault("\u200b", 1, 64)?.[0] ?? "").split(/\d+/)),
 ];
 /** A key of the right form; the schema does not state its checksum. */
 const KEY_IN_REQUEST = /"svc_test_\w+"/;

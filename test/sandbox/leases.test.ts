@@ -13,7 +13,7 @@ import { english } from "../../src/core/language.ts";
 import { READINESS_SENTENCES } from "../../src/core/readiness/sentences.ts";
 import { refusalText } from "../support/refusal-texts.ts";
 import { PART_TEXTS } from "../../src/core/refusals/parts.ts";
-import { partOf, partWords } from "../../src/core/fact.ts";
+import { createPart, partWords } from "../../src/core/fact.ts";
 
 const SHOP = "http://localhost:3000";
 /**
@@ -326,7 +326,7 @@ test("an endpoint whose deliveries a drill holds is shown as paused by the drill
   await site.control(`/endpoints/${paused.id}/state`, { action: "pause" });
   const drill = await holdWebhooks(site);
 
-  const [held] = partWords(partOf("drill", { value: "duplicates" }));
+  const [held] = partWords(createPart("drill", { value: "duplicates" }));
   const [byRequest] = PART_TEXTS.by_request;
   const listed = JSON.parse((await harness.run(["endpoints", "list", "--json"])).stdout) as object;
   expect(listed).toMatchObject({

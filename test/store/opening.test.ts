@@ -17,10 +17,10 @@ import {
 } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { LOG_MARK_DDL, LOG_OPENINGS_MIGRATION } from "../../src/store/connection/opening.ts";
-import { sizeOf } from "../../src/store/connection/durable-files.ts";
+import { fileSizeOf } from "../../src/store/connection/durable-files.ts";
 import {
   createGroupCommit,
-  createTransactor,
+  createTransactionRunner,
   NO_FILE_GUARDS,
 } from "../../src/store/connection/group-commit.ts";
 import { openWatchedDatabase } from "../../src/store/connection/watched-database.ts";
@@ -63,7 +63,7 @@ function openLine(path: string, kind = KIND) {
   const { connection, close, binding } = opened.value;
   connection.pragma("synchronous = OFF");
   // The older version did not bind its log.
-  const transact = createTransactor({
+  const transact = createTransactionRunner({
     ...opened.value,
     binding: kind === OLD ? NO_FILE_GUARDS.binding : binding,
   });
@@ -186,7 +186,7 @@ test("the log of another database is moved aside without losing a row, and a kil
     const place = join(folder, "tried.db");
     const all = live(random, tempFolder());
     // The log of an idle opening may contain only bindings, which change no row of any database.
-    const logs = all.filter(({ name, path }) => !name.startsWith("idle") && sizeOf(`${path}-wal`) > 0);
+    const logs = all.filter(({ name, path }) => !name.startsWith("idle") && fileSizeOf(`${path}-wal`) > 0);
     for (const database of all) {
       const own = openOutcome(copyOf(database, place));
       expect([SEED, database.name, own]).toEqual([SEED, database.name, database.rows]);
@@ -413,7 +413,7 @@ test("a VACUUM INTO copy that replaces a killed database is refused next to the 
     const opened = openWatchedDatabase(path, { kind });
     if (!opened.ok) throw new Error(opened.refusal.message);
     const { connection, close } = opened.value;
-    const transact = createTransactor(opened.value);
+    const transact = createTransactionRunner(opened.value);
     transact(() => connection.exec("UPDATE log_mark SET commits = commits"));
     connection.prepare("VACUUM INTO ?").run(`${path}.copy`);
     const killed = join(tempFolder(), "a.db");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { watchForQuiet } from "../../src/web/quiet.ts";
+import { notifyWhenQuiet } from "../../src/web/quiet.ts";
 import type { HttpRequest, Service } from "../../src/world.ts";
 
 const QUIET_MS = 10_000;
@@ -18,7 +18,7 @@ function watched() {
     return { status: 200, headers: {}, body: "" };
   };
   const refuse: Service["refuse"] = () => ({ status: 400, headers: {}, body: "" });
-  const service = watchForQuiet(
+  const service = notifyWhenQuiet(
     { answer, refuse },
     {
       after: (milliseconds, run) => void timers.push({ at: now + milliseconds, run }),

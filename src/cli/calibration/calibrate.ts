@@ -14,7 +14,7 @@ import { toIso } from "../../core/clock.ts";
 import { hasTestKeyPrefix, redactKey } from "../../core/credential.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { english } from "../../core/language.ts";
-import { titleOf } from "../../core/calibration/assumptions.ts";
+import { assumptionTitle } from "../../core/calibration/assumptions.ts";
 import { printable } from "../../core/text.ts";
 import { openPaymentReceiver, payerOptions, type PaymentReceiver, type PayerOptions } from "./payer.ts";
 import { recordPath } from "./record.ts";
@@ -244,7 +244,7 @@ function reportText(assumptions: readonly CalibratedAssumption[]): string {
 }
 
 function titleLine({ decision }: CalibratedAssumption): string {
-  return `${String(decision).padStart(2)} ${english(titleOf(decision))}`;
+  return `${String(decision).padStart(2)} ${english(assumptionTitle(decision))}`;
 }
 
 function answerText(answer: CalibratedAssumption["answer"]): string {

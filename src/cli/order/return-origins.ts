@@ -1,7 +1,7 @@
 import type { RequestOf } from "../../core/control/operations.ts";
 import {
-  guessOrigin,
-  guessPath,
+  suggestReturnOrigin,
+  suggestReturnPath,
   parseReturnOrigin,
   parseReturnPath,
   formatReturnOrigin,
@@ -81,9 +81,10 @@ function toOrigin(text: string): string {
 }
 
 function remedyForOrigin(request: Change, shell: Shell): string {
-  const guessedOrigin = guessOrigin(request.origin);
+  const guessedOrigin = suggestReturnOrigin(request.origin);
   if (guessedOrigin === undefined) return "correct it; nothing was changed";
-  const path = request.action === "add" && request.path === undefined ? guessPath(request.origin) : undefined;
+  const path =
+    request.action === "add" && request.path === undefined ? suggestReturnPath(request.origin) : undefined;
   return `checkout return-origins ${request.action} ${quote(guessedOrigin, shell)}${path === undefined ? "" : ` --path ${quote(path, shell)}`}`;
 }
 

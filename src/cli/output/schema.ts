@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { CONTROL_OPERATIONS } from "../../core/control/operations.ts";
 import { commandMapSchema } from "../../core/help/map.ts";
-import { rulesOf, wireSchema } from "../../core/shape/wire-names.ts";
+import { jsonSchemaRulesOf, wireSchema } from "../../core/shape/wire-names.ts";
 import type { OutputKind } from "./kind.ts";
 import { OUTPUT_KINDS, type OutputKindName } from "./kinds.ts";
 
@@ -43,7 +43,7 @@ function jsonSchema(shape: z.ZodMiniType, isClosed: boolean): Json {
     io: "input",
     override: ({ zodSchema, jsonSchema: result }) => {
       if (isClosed && result.properties !== undefined) result.additionalProperties ??= false;
-      Object.assign(result, rulesOf(zodSchema));
+      Object.assign(result, jsonSchemaRulesOf(zodSchema));
     },
   });
   return schema;

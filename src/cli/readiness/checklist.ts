@@ -1,7 +1,7 @@
 import { calibrationAgeMs } from "../../core/calibration/calibration.ts";
 import { isSameServer } from "../../core/loopback.ts";
 import { judgeService } from "../../core/readiness/other-service.ts";
-import { isReady, reportJson, type ChecklistReport } from "../../core/readiness/report.ts";
+import { isChecklistReady, reportJson, type ChecklistReport } from "../../core/readiness/report.ts";
 import { quote, shellOf } from "../../core/shell/quote.ts";
 import { readProjectCalibration } from "../calibration/record.ts";
 import { CHECKLIST_ITEMS, ITEM_COUNT_WORD, type ItemName } from "../../core/readiness/names.ts";
@@ -93,7 +93,7 @@ async function runChecklist(context: Context, options: ChecklistOptions): Promis
     markdown === true ? checklistMarkdown(shownReport) : checklistText(shownReport, printer),
   );
   junitFile?.write(checklistJunit(report, { allowRisks }));
-  return isReady(report, { allowRisks }) ? EXIT.done : EXIT.notReady;
+  return isChecklistReady(report, { allowRisks }) ? EXIT.done : EXIT.notReady;
 }
 
 /** Sends nothing to another service; its calibration record is used instead. */

@@ -1,4 +1,4 @@
-import { titleOf } from "../../core/calibration/assumptions.ts";
+import { assumptionTitle } from "../../core/calibration/assumptions.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { EXPLAINABLE_KINDS, type ExplainableKind } from "../../core/explain/explained.ts";
 import { entryLine, timedLine } from "../../core/explain/span.ts";
@@ -152,7 +152,7 @@ async function explanationText(
 }
 
 function citationText(rule: number | null, decision: number | null): string {
-  const subject = decision === null ? "" : english(titleOf(decision));
+  const subject = decision === null ? "" : english(assumptionTitle(decision));
   const citations = [
     ...(rule === null ? [] : [`interface ${rule}`]),
     ...(decision === null ? [] : [`decision ${decision}${subject === "" ? "" : ` (${subject})`}`]),

@@ -3,7 +3,7 @@ import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import type { Style } from "../printer.ts";
 import { toIso, toIsoOrNull } from "../../core/clock.ts";
 import { table, tableOf, type Column, type TableStyle } from "../table.ts";
-import { isSuccess } from "../../core/webhook/delivery.ts";
+import { isSuccessStatus } from "../../core/webhook/delivery.ts";
 import { orderIdInBody } from "../../core/checkout/event.ts";
 import type { StatusChangeEntry } from "../../core/checkout/shapes.ts";
 import type { DeliveryEntry, FinishedAttemptEntry, EventEntry } from "../../core/webhook/shapes.ts";
@@ -108,7 +108,7 @@ export function timelineLines(
 }
 
 function attemptResult({ status, error, nextAt }: FinishedAttemptEntry): string {
-  if (isSuccess(status)) return `delivered (${status})`;
+  if (isSuccessStatus(status)) return `delivered (${status})`;
   return `${nextAt === null ? "given up" : "not delivered"} (${status ?? error})`;
 }
 

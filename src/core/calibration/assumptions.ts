@@ -236,6 +236,6 @@ export const ASSUMPTIONS: readonly Assumption[] = [
   },
 ];
 
-export function titleOf(decision: number): Words {
+export function assumptionTitle(decision: number): Words {
   return ASSUMPTIONS.find((assumption) => assumption.decision === decision)?.title ?? ["", ""];
 }

@@ -8,7 +8,7 @@ export type PriceTerms = Pick<PurchaseTerms, "amountMinor" | "currency" | "payme
   readonly description: string;
 };
 
-export const PRICE_TERMS = [
+export const PRICE_TERM_NAMES = [
   ["amountMinor", "amount_minor"],
   ["currency", "currency"],
   ["paymentMethod", "payment_method"],
@@ -38,7 +38,7 @@ export function decidePrice(price: Price, prices: readonly Price[]): PriceDecisi
 function decideKnownPrice(price: Price, knownPrice: Price): PriceDecision {
   const id = printableLiteral(knownPrice.id);
   if (knownPrice.retired) return refuseFact("price_id_retired", { price: id });
-  const otherTerms = PRICE_TERMS.filter(([field]) => knownPrice[field] !== price[field]).map(
+  const otherTerms = PRICE_TERM_NAMES.filter(([field]) => knownPrice[field] !== price[field]).map(
     ([field, name]) =>
       `${name} ${printableLiteral(knownPrice[field])}, not ${printableLiteral(price[field])}`,
   );

@@ -1,5 +1,5 @@
 import type { Checkout } from "./checkout.ts";
-import { partOf, type Part, type PlainPartName } from "../fact.ts";
+import { createPart, type Part, type PlainPartName } from "../fact.ts";
 import { LOOPBACK_NAMES, PORT_PATTERN } from "../loopback.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
@@ -86,23 +86,23 @@ export function parseReturnOrigin(text: string): Outcome<string> {
   const rule = originFault(text);
   if (rule === undefined) return accept(text);
   const got = printableLiteral(removeUserInfo(text));
-  const origin = guessOrigin(text);
-  return refuseFact("bad_return_origin", { rule, got, instead: origin ?? partOf("example_origin", {}) });
+  const origin = suggestReturnOrigin(text);
+  return refuseFact("bad_return_origin", { rule, got, instead: origin ?? createPart("example_origin", {}) });
 }
 
 /** Accepts a path spelled as browsers spell it (decision 88). Refuses others with `invalid_parameter`. */
 export function parseReturnPath(text: string): Outcome<string> {
   const rule =
     text.length > MAX_PATH_CHARACTERS
-      ? partOf("length", { most: MAX_PATH_CHARACTERS })
+      ? createPart("length", { most: MAX_PATH_CHARACTERS })
       : (findFault(PATH_FAULTS, [text]) ?? spellingFault(text));
   if (rule === undefined) return accept(text);
   return refuseFact("bad_return_path", { rule, received: printableLiteral(text) });
 }
 
 /** Returns the path of a refused origin, or undefined if it is the root, ambiguous or invalid. */
-export function guessPath(text: string): string | undefined {
-  const path = guessOrigin(text) === undefined ? ROOT_PATH : new URL(text).pathname;
+export function suggestReturnPath(text: string): string | undefined {
+  const path = suggestReturnOrigin(text) === undefined ? ROOT_PATH : new URL(text).pathname;
   return path !== ROOT_PATH && parseReturnPath(path).ok ? path : undefined;
 }
 
@@ -110,7 +110,7 @@ export function formatReturnOrigin({ origin, path }: ReturnOrigin): string {
   return `${origin}${path === ROOT_PATH ? "" : path}`;
 }
 
-export function guessOrigin(text: string): string | undefined {
+export function suggestReturnOrigin(text: string): string | undefined {
   const isAmbiguous = /[@\\%]|[^\x21-\x7e]/.test(text);
   const origin = isAmbiguous ? undefined : originOf(text);
   return origin !== undefined && originFault(origin) === undefined ? origin : undefined;
@@ -130,64 +130,64 @@ export function returnUrl(page: string, { orderId, id }: Pick<Checkout, "orderId
 }
 
 function originFault(text: string): Part | undefined {
-  if (text.length > MAX_ORIGIN_CHARACTERS) return partOf("length", { most: MAX_ORIGIN_CHARACTERS });
+  if (text.length > MAX_ORIGIN_CHARACTERS) return createPart("length", { most: MAX_ORIGIN_CHARACTERS });
   const fault = findFault(TEXT_FAULTS, [text]);
   if (fault !== undefined) return fault;
   const [, scheme = "", authority = "", tail = ""] = URL_PARTS_PATTERN.exec(text) ?? [];
-  if (scheme === "") return partOf("with_scheme", {});
-  if (authority.includes("@")) return partOf("no_user", {});
+  if (scheme === "") return createPart("with_scheme", {});
+  if (authority.includes("@")) return createPart("no_user", {});
   const [, host = "", port] = HOST_AND_PORT_PATTERN.exec(authority) ?? [];
-  if (host === "") return partOf("named_host", {});
+  if (host === "") return createPart("named_host", {});
   if (tail !== "") return tailFault(tail);
-  if (text !== text.toLowerCase()) return partOf("lower_case", {});
+  if (text !== text.toLowerCase()) return createPart("lower_case", {});
   const brokenRule = hostFault(host) ?? portFault(port, scheme === "http" ? "http" : "https");
   if (brokenRule !== undefined) return brokenRule;
   if (scheme === "http" && !LOOPBACK_HOSTS.has(host)) {
-    return partOf("https_elsewhere", { hosts: [...LOOPBACK_HOSTS] });
+    return createPart("https_elsewhere", { hosts: [...LOOPBACK_HOSTS] });
   }
   // Catches any other spelling that browsers would change.
-  return originOf(text) === text ? undefined : partOf("as_browsers_write", {});
+  return originOf(text) === text ? undefined : createPart("as_browsers_write", {});
 }
 
 function spellingFault(path: string): Part | undefined {
   const { pathname } = new URL(path, "https://shop.example");
-  return pathname === path ? undefined : partOf("path_as_browsers_write", { path: pathname });
+  return pathname === path ? undefined : createPart("path_as_browsers_write", { path: pathname });
 }
 
 function tailFault(tail: string): Part {
-  if (tail === "/") return partOf("no_slash_at_end", {});
-  if (tail.startsWith("/")) return partOf("no_path", {});
-  return tail.startsWith("?") ? partOf("no_query", {}) : partOf("no_fragment", {});
+  if (tail === "/") return createPart("no_slash_at_end", {});
+  if (tail.startsWith("/")) return createPart("no_path", {});
+  return tail.startsWith("?") ? createPart("no_query", {}) : createPart("no_fragment", {});
 }
 
 function hostFault(host: string): Part | undefined {
   if (LOOPBACK_HOSTS.has(host)) return undefined;
-  if (host.startsWith("[")) return partOf("no_ipv6", {});
-  if (host.length > MAX_HOST_CHARACTERS) return partOf("host_length", { most: MAX_HOST_CHARACTERS });
-  if (host.endsWith(".")) return partOf("no_dot_at_end", {});
+  if (host.startsWith("[")) return createPart("no_ipv6", {});
+  if (host.length > MAX_HOST_CHARACTERS) return createPart("host_length", { most: MAX_HOST_CHARACTERS });
+  if (host.endsWith(".")) return createPart("no_dot_at_end", {});
   const labels = host.split(".");
   const fault = findFault(LABEL_FAULTS, labels);
   if (fault !== undefined) return fault;
   if (ENDS_IN_NUMBER.test(host)) {
     return originOf(`https://${host}`) === `https://${host}`
-      ? partOf("no_ipv4", {})
-      : partOf("no_number_at_end", {});
+      ? createPart("no_ipv4", {})
+      : createPart("no_number_at_end", {});
   }
-  return labels.length === 1 ? partOf("dotted_host", {}) : undefined;
+  return labels.length === 1 ? createPart("dotted_host", {}) : undefined;
 }
 
 function portFault(port: string | undefined, scheme: keyof typeof DEFAULT_PORTS): Part | undefined {
   if (port === undefined) return undefined;
-  if (port === "") return partOf("port_or_no_colon", {});
-  if (!/^\d+$/.test(port)) return partOf("port_digits", {});
-  if (Number(port) < 1 || Number(port) > MAX_PORT) return partOf("port_range", { most: MAX_PORT });
-  if (port.startsWith("0")) return partOf("port_without_zeros", {});
-  return port === DEFAULT_PORTS[scheme] ? partOf("no_default_port", { port, scheme }) : undefined;
+  if (port === "") return createPart("port_or_no_colon", {});
+  if (!/^\d+$/.test(port)) return createPart("port_digits", {});
+  if (Number(port) < 1 || Number(port) > MAX_PORT) return createPart("port_range", { most: MAX_PORT });
+  if (port.startsWith("0")) return createPart("port_without_zeros", {});
+  return port === DEFAULT_PORTS[scheme] ? createPart("no_default_port", { port, scheme }) : undefined;
 }
 
 function findFault(faults: readonly TextFault[], texts: readonly string[]): Part | undefined {
   const rule = faults.find(([pattern]) => texts.some((text) => pattern.test(text)))?.[1];
-  return rule && partOf(rule, {});
+  return rule && createPart(rule, {});
 }
 
 function originOf(text: string): string | undefined {

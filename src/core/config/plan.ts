@@ -1,5 +1,5 @@
 import { type Capability, MAX_PRICES } from "../checkout/checkout.ts";
-import { PRICE_TERMS } from "../checkout/price.ts";
+import { PRICE_TERM_NAMES } from "../checkout/price.ts";
 import { hashKey } from "../credential.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
@@ -171,7 +171,7 @@ function priceChanges(
         return { ...changeEntry("add", "price", subject), requestedItem: requestedPrice };
       const completePrice = priceWithDefaults(requestedPrice);
       const change = compareItem("price", subject, [
-        ...PRICE_TERMS.map(([field, name]) => [name, knownPrice[field], completePrice[field]] as const),
+        ...PRICE_TERM_NAMES.map(([field, name]) => [name, knownPrice[field], completePrice[field]] as const),
         ["billing_model", knownPrice.billingModel, completePrice.billingModel],
         ["approved", knownPrice.approved, completePrice.approved],
         ["retired", knownPrice.retired, completePrice.retired],

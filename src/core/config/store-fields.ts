@@ -17,7 +17,7 @@ import { PRINTABLE_PATTERN, SECRET_PATTERN } from "../text.ts";
 import { MAX_CERTIFICATES_LENGTH, parseCertificates } from "../webhook/certificates.ts";
 import { isSigningSecret, SIGNING_SECRET_SCHEMA } from "../webhook/sealed-secret.ts";
 import { TARGET_SCHEMA } from "../webhook/target.ts";
-import { lineFault, STORE_NAME_SCHEMA, storeNameFault } from "./store-name.ts";
+import { textLineFault, STORE_NAME_SCHEMA, storeNameFault } from "./store-name.ts";
 
 const VERSIONED_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -40,7 +40,7 @@ const textSchema = (faultOf: (text: string) => Words | undefined, form: JsonSche
   );
 
 const line = (minLength: number, maxLength: number) =>
-  textSchema((text) => lineFault(text, minLength, maxLength), {
+  textSchema((text) => textLineFault(text, minLength, maxLength), {
     minLength,
     maxLength,
     pattern: PRINTABLE_PATTERN,

@@ -80,7 +80,7 @@ export const STORE_NAME_SCHEMA = {
   },
 };
 
-export function lineFault(text: string, minimum: number, maximum: number): Words | undefined {
+export function textLineFault(text: string, minimum: number, maximum: number): Words | undefined {
   if (containsSecret(text))
     return [`must be free of ${SECRET_DESCRIPTION}`, `不得包含 ${SECRET_DESCRIPTION_ZH}`];
   const length = codePointLength(text);
@@ -93,7 +93,7 @@ export function lineFault(text: string, minimum: number, maximum: number): Words
 
 /** Strict, because users can type a store's name instead of its id (decision 114). */
 export function storeNameFault(text: string): Words | undefined {
-  const fault = lineFault(text, 1, MAX_NAME_LENGTH);
+  const fault = textLineFault(text, 1, MAX_NAME_LENGTH);
   if (fault !== undefined) return fault;
   const brokenRule = COMPILED_RULES.find(([pattern]) => pattern.test(text));
   if (brokenRule === undefined) return undefined;

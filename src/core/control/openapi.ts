@@ -10,7 +10,7 @@ import {
   type AnswerOf,
   type OperationName,
 } from "./operations.ts";
-import { rulesOf, wireSchemaNames, wireSchema } from "../shape/wire-names.ts";
+import { jsonSchemaRulesOf, wireSchemaNames, wireSchema } from "../shape/wire-names.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -258,7 +258,7 @@ function allSchemas(): Readonly<Record<string, Json>> {
     uri: (name) => `#/components/schemas/${name}`,
     override: ({ zodSchema, jsonSchema }) => {
       closeObject(jsonSchema);
-      Object.assign(jsonSchema, rulesOf(zodSchema));
+      Object.assign(jsonSchema, jsonSchemaRulesOf(zodSchema));
     },
   });
   // Sorted, because the registry's order depends on which schema was used first.

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import { snakeCase } from "../text.ts";
-import { partOf, type Part } from "../fact.ts";
+import { createPart, type Part } from "../fact.ts";
 import { isRecord } from "../json.ts";
-import { accept, inField, type Outcome } from "../outcome.ts";
+import { accept, prefixFieldName, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { printableLiteral } from "../text.ts";
 import { checkoutOperations } from "./operations/checkout.ts";
@@ -109,8 +109,8 @@ function refuseIssue(
   const receivedText = printableLiteral(valueAt(body, issue?.path ?? []) ?? body);
   const isUnknown = issue?.code === "unrecognized_keys";
   const names = isUnknown ? wireFieldsAt(CONTROL_OPERATIONS[name].request, issue.path) : [];
-  const allowedFields = names.length === 0 ? "" : partOf("allowed_fields", { names });
-  return inField(
+  const allowedFields = names.length === 0 ? "" : createPart("allowed_fields", { names });
+  return prefixFieldName(
     field,
     refuseFact("request_field", { why: issuePart(issue), known: allowedFields, received: receivedText }),
   );
@@ -120,33 +120,37 @@ function issuePart(issue: z.core.$ZodIssue | undefined): Part {
   const said = issue?.message ?? "is invalid";
   switch (issue?.code) {
     case "invalid_type":
-      return partOf("issue_type", { said, expected: issue.expected });
+      return createPart("issue_type", { said, expected: issue.expected });
     case "invalid_value":
-      return partOf("issue_value", { said, values: issue.values.map(String) });
+      return createPart("issue_value", { said, values: issue.values.map(String) });
     case "too_small":
-      return partOf("issue_too_small", { said, least: String(issue.minimum), unit: unitOf(issue.origin) });
+      return createPart("issue_too_small", {
+        said,
+        least: String(issue.minimum),
+        unit: unitOf(issue.origin),
+      });
     case "too_big":
-      return partOf("issue_too_big", { said, most: String(issue.maximum), unit: unitOf(issue.origin) });
+      return createPart("issue_too_big", { said, most: String(issue.maximum), unit: unitOf(issue.origin) });
     case "invalid_format":
       return issue.format === "regex"
-        ? partOf("issue_pattern", { said })
-        : partOf("issue_format", { said, format: issue.format });
+        ? createPart("issue_pattern", { said })
+        : createPart("issue_format", { said, format: issue.format });
     case "unrecognized_keys":
-      return partOf("issue_unknown_keys", { said, keys: issue.keys });
+      return createPart("issue_unknown_keys", { said, keys: issue.keys });
     case "custom":
-      return partOf("issue_own", { said, chinese: String(issue.params?.["chinese"] ?? "无效") });
+      return createPart("issue_own", { said, chinese: String(issue.params?.["chinese"] ?? "无效") });
     case undefined:
     case "invalid_element":
     case "invalid_key":
     case "invalid_union":
     case "not_multiple_of":
-      return partOf("issue_own", { said, chinese: "无效" });
+      return createPart("issue_own", { said, chinese: "无效" });
   }
 }
 
 function unitOf(origin: string): Part | "" {
-  if (origin === "string") return partOf("unit_characters", {});
-  return origin === "array" ? partOf("unit_items", {}) : "";
+  if (origin === "string") return createPart("unit_characters", {});
+  return origin === "array" ? createPart("unit_items", {}) : "";
 }
 
 function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {

@@ -3,7 +3,7 @@ import { partWords } from "../fact.ts";
 import { excerpt } from "../text.ts";
 import { toIso } from "../clock.ts";
 import { causeText, holdingFault, receivedText, type StoryDelivery, type StoryAttempt } from "./delivery.ts";
-import { isSuccess } from "../webhook/delivery.ts";
+import { isSuccessStatus } from "../webhook/delivery.ts";
 import { textOfParts, type LinePart, type PendingEntry, type StoryEntry } from "./explanation.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
@@ -124,7 +124,7 @@ function sharedText(list: readonly StoryDelivery[], context: DeliveryContext): s
   if (delivery.fault !== null || arrivalText(delivery, context) !== "") return null;
   const [attempt, secondAttempt] = delivery.attempts;
   if (attempt === undefined) return stateText(delivery, context);
-  const isAccepted = secondAttempt === undefined && attempt.fault === null && isSuccess(attempt.status);
+  const isAccepted = secondAttempt === undefined && attempt.fault === null && isSuccessStatus(attempt.status);
   return isAccepted && delivery.state === "succeeded" ? "2xx" : null;
 }
 
@@ -149,7 +149,7 @@ function joinTexts(texts: readonly string[], say: Translator): string {
 
 function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext): string {
   const attempt = delivery.attempts.at(-1);
-  if (attempt === undefined || !isSuccess(attempt.status)) return "";
+  if (attempt === undefined || !isSuccessStatus(attempt.status)) return "";
   const fault = holdingFault(delivery);
   const delayMs = attempt.startedAt - eventAt;
   if (fault === undefined && delayMs < MIN_DELAY_MS) return "";
@@ -269,7 +269,7 @@ function durationPart({ milliseconds }: StoryAttempt, { say }: LineContext): Lin
 }
 
 function quoteAnswer({ answer, status, facts }: StoryAttempt, say: Translator): string {
-  const answerText = isSuccess(status) ? "" : excerpt(receivedText(answer, facts?.message) ?? "");
+  const answerText = isSuccessStatus(status) ? "" : excerpt(receivedText(answer, facts?.message) ?? "");
   return answerText === "" ? "" : `${say(COMMA)}"${answerText}"`;
 }
 

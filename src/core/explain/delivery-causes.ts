@@ -3,7 +3,7 @@ import type { Words } from "../language.ts";
 import type { AttemptFacts } from "../network/connection-fault.ts";
 import { excerpt } from "../text.ts";
 import { DELIVERY_CAUSES, OTHER_CAUSE, type CauseCode } from "./delivery-sentences.ts";
-import { isSuccess, type DeliveryError } from "../webhook/delivery.ts";
+import { isSuccessStatus, type DeliveryError } from "../webhook/delivery.ts";
 
 export type AttemptOutcome = {
   readonly url: string;
@@ -23,12 +23,12 @@ export type LikelyCause = {
 export function causeOf(attempt: AttemptOutcome): LikelyCause | undefined {
   const { status, error } = attempt;
   if (error !== null) return errorCause(error, attempt.facts ?? {});
-  return status === null || isSuccess(status) ? undefined : answerCause(status, attempt);
+  return status === null || isSuccessStatus(status) ? undefined : answerCause(status, attempt);
 }
 
 export function falseSuccessCause(attempt: AttemptOutcome): LikelyCause | undefined {
   const { status, facts } = attempt;
-  if (!isSuccess(status)) return undefined;
+  if (!isSuccessStatus(status)) return undefined;
   const isPage =
     /^\s*text\/html\b/i.test(facts?.contentType ?? "") ||
     /^\s*(?:<!doctype html|<html)\b/i.test(bodyOf(attempt));

@@ -1,5 +1,5 @@
 import type { Hold } from "../webhook/hold.ts";
-import { isSuccess, type DeliveryState } from "../webhook/delivery.ts";
+import { isSuccessStatus, type DeliveryState } from "../webhook/delivery.ts";
 import { isHoldingAction, type DeliveryAction } from "../fault/actions.ts";
 import type { AppliedFault } from "../fault/shapes.ts";
 import type { Translator } from "../language.ts";
@@ -40,7 +40,8 @@ export type CauseMaterial = AttemptOutcome & Pick<StoryAttempt, "fault">;
 
 export function likelyCause({ fault, ...attempt }: CauseMaterial): LikelyCause | undefined {
   const { status, error } = attempt;
-  if (fault === null || (error === null && status === null) || isSuccess(status)) return causeOf(attempt);
+  if (fault === null || (error === null && status === null) || isSuccessStatus(status))
+    return causeOf(attempt);
   return { code: "injected", cause: EXPLAIN_SENTENCES.injected(fault), next: "checkout faults list" };
 }
 

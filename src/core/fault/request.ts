@@ -1,6 +1,6 @@
-import { accept, inField, mapValue, type Outcome, type Refused } from "../outcome.ts";
+import { accept, prefixFieldName, mapValue, type Outcome, type Refused } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
-import { isSecretInAddress, printableLiteral } from "../text.ts";
+import { containsSecretInAddress, printableLiteral } from "../text.ts";
 import { parseEventTypes } from "../checkout/event-types.ts";
 import { isApiAction } from "./actions.ts";
 import { PROFILE_FAULTS } from "./profiles.ts";
@@ -76,7 +76,7 @@ function checkMatchFields({ action, match = {} }: SingleFaultRequest): Refused |
   if (entry === undefined) return undefined;
   const names = Object.values(ownFields).join(", ");
   const fact = isApi ? "fault_of_requests" : "fault_of_deliveries";
-  return inField(`match.${entry[1]}`, refuseFact(fact, { action, names }));
+  return prefixFieldName(`match.${entry[1]}`, refuseFact(fact, { action, names }));
 }
 
 function checkParameters({ action, ...fields }: SingleFaultRequest): Refused | undefined {
@@ -86,17 +86,25 @@ function checkParameters({ action, ...fields }: SingleFaultRequest): Refused | u
   const parameter = givenParameters.find(([, { actions }]) => !actions.includes(action))?.[1];
   if (parameter === undefined) return undefined;
   const { name, actions } = parameter;
-  return inField(name, refuseFact("fault_parameter", { actions, action }));
+  return prefixFieldName(name, refuseFact("fault_parameter", { actions, action }));
 }
 
 function checkValues({ action, match = {}, latencyMs = 0 }: SingleFaultRequest): Refused | undefined {
   const { path = "", orderId = "" } = match;
-  const secretField = isSecretInAddress(path) ? "path" : isSecretInAddress(orderId) ? "order_id" : undefined;
-  if (secretField !== undefined) return inField(`match.${secretField}`, refuseFact("fault_secret", {}));
+  const secretField = containsSecretInAddress(path)
+    ? "path"
+    : containsSecretInAddress(orderId)
+      ? "order_id"
+      : undefined;
+  if (secretField !== undefined)
+    return prefixFieldName(`match.${secretField}`, refuseFact("fault_secret", {}));
   if (match.path !== undefined && !new RegExp(PATH_PATTERN).test(match.path))
-    return inField("match.path", refuseFact("fault_path", { received: printableLiteral(match.path) }));
+    return prefixFieldName(
+      "match.path",
+      refuseFact("fault_path", { received: printableLiteral(match.path) }),
+    );
   if (isApiAction(action) && latencyMs > MAX_API_LATENCY_MS)
-    return inField(
+    return prefixFieldName(
       FAULT_PARAMETERS.latencyMs.name,
       refuseFact("fault_latency", { most: MAX_API_LATENCY_MS, received: latencyMs }),
     );

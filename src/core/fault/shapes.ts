@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { SECRET_PATTERN } from "../text.ts";
-import { addRules, nameSchemas } from "../shape/wire-names.ts";
+import { addJsonSchemaRules, nameSchemas } from "../shape/wire-names.ts";
 import { EVENT_PATTERNS } from "../checkout/event-types.ts";
 import { FAULT_ACTIONS, FAULT_PROFILES, MAX_DELIVERY_DELAY_MS } from "./actions.ts";
 import { FAULT_RULES, PATH_PATTERN } from "./rules.ts";
@@ -98,4 +98,4 @@ function orNull<Shape extends Readonly<Record<string, z.ZodMiniType>>>(shape: Sh
 }
 
 nameSchemas({ Fault: faultEntry, MetFault: appliedFault });
-addRules(faultRequest, FAULT_RULES);
+addJsonSchemaRules(faultRequest, FAULT_RULES);

@@ -1,4 +1,4 @@
-import { isSuccess } from "../webhook/delivery.ts";
+import { isSuccessStatus } from "../webhook/delivery.ts";
 import type { FinalStatus } from "../checkout/payment.ts";
 import { isForgeryAction } from "../fault/actions.ts";
 import type { StepValue } from "../readiness/drill-shapes.ts";
@@ -19,7 +19,7 @@ function paymentDeliveries(deliveries: readonly ObservedDelivery[]): readonly Ob
 }
 
 function acceptedAttempts(deliveries: readonly ObservedDelivery[]): readonly ObservedAttempt[] {
-  return deliveries.flatMap(({ attempts }) => attempts.filter(({ status }) => isSuccess(status)));
+  return deliveries.flatMap(({ attempts }) => attempts.filter(({ status }) => isSuccessStatus(status)));
 }
 
 /** A shop that accepted the event knows; a shop that gets no events must ask. */
@@ -39,7 +39,7 @@ export function answersIn(deliveries: readonly ObservedDelivery[]): readonly Obs
       .filter((attempt) => !isGenuine(attempt) && attempt.status !== null)
       .map((attempt) => ({
         kind: "forged" as const,
-        isAccepted: isSuccess(attempt.status),
+        isAccepted: isSuccessStatus(attempt.status),
         got: answerValue(attempt),
       }));
     if (state === "succeeded") return [{ kind: "taken" }, ...forgedFacts];
@@ -83,7 +83,7 @@ export function overwriteCause(deliveries: readonly ObservedDelivery[]): Cause |
   const hasLaterEvent = otherDeliveries(deliveries).some(({ cause, attempts }) =>
     attempts.some(
       ({ status, startedAt }) =>
-        isSuccess(status) && (cause === "event" ? startedAt > acceptedAt : startedAt >= acceptedAt),
+        isSuccessStatus(status) && (cause === "event" ? startedAt > acceptedAt : startedAt >= acceptedAt),
     ),
   );
   return hasLaterEvent ? "goes_back" : undefined;

@@ -20,7 +20,7 @@ export function productionOf(acts: readonly RecordedAction[]): Production {
   return acts.reduce<Production>(applyAction, { request: null, approval: null, gate: null });
 }
 
-export function isApproved({ approval }: Production): boolean {
+export function isProductionApproved({ approval }: Production): boolean {
   return approval?.action === "approve_credential";
 }
 
@@ -29,7 +29,7 @@ export function isGateOpen({ gate }: Production): boolean {
 }
 
 /** A request lapses when the gate is closed or the credential is revoked. */
-export function isRequested({ request, approval, gate }: Production): boolean {
+export function isProductionRequested({ request, approval, gate }: Production): boolean {
   if (request === null) return false;
   const answers = [approval, gate].filter((act) => act !== null && act.number > request.number);
   return answers.every((act) => act?.action === "approve_credential" || act?.action === "open_gate");
@@ -53,15 +53,17 @@ export function decideAction(
 
 const REFUSALS = {
   request_production: ({ production }) =>
-    isGateOpen(production) ? "nothing_to_request" : isRequested(production) && "production_is_requested",
-  approve_credential: ({ production }) => isApproved(production) && "credential_is_approved",
-  revoke_credential: ({ production }) => !isApproved(production) && "nothing_to_revoke",
+    isGateOpen(production)
+      ? "nothing_to_request"
+      : isProductionRequested(production) && "production_is_requested",
+  approve_credential: ({ production }) => isProductionApproved(production) && "credential_is_approved",
+  revoke_credential: ({ production }) => !isProductionApproved(production) && "nothing_to_revoke",
   activate: ({ isActive }) => isActive && "store_is_active",
   deactivate: ({ isActive }) => !isActive && "store_is_inactive",
   open_gate: ({ production }) => {
     if (isGateOpen(production)) return "gate_open";
     if (production.request === null) return "production_not_requested";
-    return !isApproved(production) && "gate_stays_closed";
+    return !isProductionApproved(production) && "gate_stays_closed";
   },
   close_gate: ({ production }) => !isGateOpen(production) && "gate_is_closed",
 } satisfies Record<

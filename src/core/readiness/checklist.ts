@@ -1,5 +1,5 @@
 import { isLoopback } from "../loopback.ts";
-import { isApproved, isGateOpen } from "./admin-action.ts";
+import { isProductionApproved, isGateOpen } from "./admin-action.ts";
 import type { Capability } from "../checkout/checkout.ts";
 import { duplicatesSubject } from "./drills/drill.ts";
 import { risksIn } from "./drills/judge-sentences.ts";
@@ -10,7 +10,7 @@ import { english, type Translator, type Words } from "../language.ts";
 import { reasonWords } from "../webhook/endpoint.ts";
 import { printableLiteral } from "../text.ts";
 import { READINESS_SENTENCES as TEXTS } from "./sentences.ts";
-import { evidenceOf, proofOf, type Proof } from "./proof.ts";
+import { createEvidence, proofOf, type Proof } from "./proof.ts";
 import type {
   Checklist,
   ChecklistItem,
@@ -64,7 +64,7 @@ export function checklistOf(items: readonly ChecklistItem[]): Checklist {
 function credentialItem({ production }: ReadinessFacts): ItemFinding {
   const { request, approval } = production;
   const evidence = actionEvidence(approval);
-  if (isApproved(production))
+  if (isProductionApproved(production))
     return { status: "pass", reason: TEXTS.approved, evidence, next: "checkout admin log" };
   if (request === null)
     return { status: "fail", reason: TEXTS.notRequested, evidence, next: REQUEST_COMMAND };
@@ -79,7 +79,7 @@ function gateItem({ production }: ReadinessFacts): ItemFinding {
     return { status: "pass", reason: TEXTS.gateOpen, evidence, next: "checkout admin log" };
   const closedText = gate?.action === "revoke_credential" ? TEXTS.gateClosedByRevocation : TEXTS.gateClosed;
   const reason = gate === null ? TEXTS.gateNeverOpened : closedText;
-  const nextCommand = isApproved(production) ? "checkout admin open-gate" : APPROVE_COMMAND;
+  const nextCommand = isProductionApproved(production) ? "checkout admin open-gate" : APPROVE_COMMAND;
   return { status: "fail", reason, evidence, next: request === null ? REQUEST_COMMAND : nextCommand };
 }
 
@@ -87,14 +87,14 @@ function actionEvidence(...acts: readonly (RecordedAction | null)[]): BilingualE
   return acts
     .filter((act) => act !== null)
     .map(({ actor, action, note, number, at }) =>
-      evidenceOf(TEXTS.act(actor, action, note), `act ${number}`, at),
+      createEvidence(TEXTS.act(actor, action, note), `act ${number}`, at),
     );
 }
 
 function storeItem({ storeId, isActive, stateSince, capabilities }: ReadinessFacts): ItemFinding {
   const evidence: BilingualEvidence[] = [
-    evidenceOf(TEXTS.store(isActive), storeId, stateSince),
-    ...capabilityLines(capabilities).map((line) => evidenceOf(line)),
+    createEvidence(TEXTS.store(isActive), storeId, stateSince),
+    ...capabilityLines(capabilities).map((line) => createEvidence(line)),
   ];
   if (!isActive)
     return { status: "fail", reason: TEXTS.storeInactive, evidence, next: "checkout admin activate" };
@@ -137,7 +137,7 @@ function originsItem(facts: ReadinessFacts): ItemFinding {
   const isOnlyLocal = status === "pass" && returnOrigins.every(({ origin }) => isHttpOrLocal(origin));
   const countText = TEXTS.origins(returnOrigins.length);
   const registeredOrigins = returnOrigins.map(({ origin, createdAt }) =>
-    evidenceOf([origin, origin], null, createdAt),
+    createEvidence([origin, origin], null, createdAt),
   );
   return {
     status,
@@ -160,7 +160,9 @@ function webhookItem(facts: ReadinessFacts): ItemFinding {
   );
   const pausedEndpoints = urlEndpoints
     .filter(({ state }) => state === "paused")
-    .map((endpoint) => evidenceOf(TEXTS.endpointPaused(endpoint.url, reasonWords(endpoint)), endpoint.id));
+    .map((endpoint) =>
+      createEvidence(TEXTS.endpointPaused(endpoint.url, reasonWords(endpoint)), endpoint.id),
+    );
   const [firstEndpoint] = urlEndpoints;
   if (firstEndpoint === undefined)
     return {
@@ -227,5 +229,5 @@ function judgeByProofs(proofs: readonly Proof[], passedReason: Words): ItemFindi
 }
 
 function keyUseEvidence(use: KeyUseFact | null, sentenceOf: (key: string) => Words): BilingualEvidence[] {
-  return use === null ? [] : [evidenceOf(sentenceOf(use.key), use.requestId, use.at)];
+  return use === null ? [] : [createEvidence(sentenceOf(use.key), use.requestId, use.at)];
 }

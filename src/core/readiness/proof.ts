@@ -61,7 +61,7 @@ function riskOf({ drill, reason, at }: Waiver): Words {
 
 const MAX_STEPS_SHOWN = 5;
 
-export function evidenceOf(
+export function createEvidence(
   title: Words,
   reference: string | null = null,
   at: number | null = null,
@@ -73,9 +73,11 @@ function drillEvidence(title: Words, { id, passed, steps, at }: DrillFact): Bili
   const failedSteps = steps.filter((step) => !step.passed);
   const hiddenCount = failedSteps.length - MAX_STEPS_SHOWN;
   return [
-    evidenceOf(TEXTS.ended(title, passed, steps.length - failedSteps.length, steps.length), id, at),
-    ...failedSteps.slice(0, MAX_STEPS_SHOWN).map((step) => evidenceOf(stepWords(step), step.reference, at)),
-    ...(hiddenCount > 0 ? [evidenceOf(TEXTS.moreFailed(hiddenCount), id, at)] : []),
+    createEvidence(TEXTS.ended(title, passed, steps.length - failedSteps.length, steps.length), id, at),
+    ...failedSteps
+      .slice(0, MAX_STEPS_SHOWN)
+      .map((step) => createEvidence(stepWords(step), step.reference, at)),
+    ...(hiddenCount > 0 ? [createEvidence(TEXTS.moreFailed(hiddenCount), id, at)] : []),
   ];
 }
 

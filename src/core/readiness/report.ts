@@ -2,7 +2,7 @@ import { verdictsOf, type Calibration } from "../calibration/calibration.ts";
 import { toIso } from "../clock.ts";
 import { spanText } from "../explain/span.ts";
 import { english } from "../language.ts";
-import { titleOf } from "../calibration/assumptions.ts";
+import { assumptionTitle } from "../calibration/assumptions.ts";
 import { CHECKLIST_ITEMS, ITEM_TITLES } from "./names.ts";
 import { READINESS_SENTENCES } from "./sentences.ts";
 import { countNotJudged, type Checklist, type Evidence, type JudgedChecklist } from "./shapes.ts";
@@ -57,7 +57,7 @@ export function calibrationLine({ calibration }: ChecklistReport): string | unde
   const contradictedText =
     contradicted.length === 0
       ? ""
-      : ` (${contradicted.map((decision) => `${decision} ${english(titleOf(decision))}`).join(", ")})`;
+      : ` (${contradicted.map((decision) => `${decision} ${english(assumptionTitle(decision))}`).join(", ")})`;
   return `Calibrated with ${record.service}, ${spanText(ageMs, english)} ago: ${confirmed.length} confirmed, ${contradicted.length} contradicted${contradictedText}, ${unobservedDecisions.length} not observed`;
 }
 
@@ -90,6 +90,9 @@ export function evidenceLine({ what, reference, at }: Evidence): string {
 
 export type RiskTolerance = { readonly allowRisks: boolean };
 
-export function isReady({ verdict }: Pick<Checklist, "verdict">, { allowRisks }: RiskTolerance): boolean {
+export function isChecklistReady(
+  { verdict }: Pick<Checklist, "verdict">,
+  { allowRisks }: RiskTolerance,
+): boolean {
   return verdict === "ready" || (allowRisks && verdict === "ready_with_risks");
 }

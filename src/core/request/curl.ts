@@ -1,5 +1,5 @@
 import { headerPairs } from "../network/headers.ts";
-import { printfOf, quoteToCopy } from "../shell/quote.ts";
+import { printfCommand, quoteToCopy } from "../shell/quote.ts";
 
 type RequestToRepeat = {
   readonly method: string;
@@ -30,7 +30,7 @@ export function curlOf({ method, path, headers, body }: RequestToRepeat): string
   const words = ["curl", "-i", ...methodOption, addressWord(relativePath), ...headerOptions, ...bodyOption];
   if (words.includes(undefined)) return undefined;
   const line = words.join(" ");
-  return body === "" || bodyWord !== undefined ? line : `${printfOf(body)} | ${line}`;
+  return body === "" || bodyWord !== undefined ? line : `${printfCommand(body)} | ${line}`;
 }
 
 function headerWords(headers: readonly string[]): (string | undefined)[] {

@@ -14,7 +14,7 @@ type DeepReadonly<Value> = Value extends readonly (infer Item)[]
     : Value;
 
 /** Throws if the schema refuses the values. */
-export function decodeWith<Schema extends z.ZodMiniType>(
+export function decodeOrThrow<Schema extends z.ZodMiniType>(
   schema: Schema,
   values: DeepReadonly<z.input<Schema>>,
 ): DomainOf<Schema> {

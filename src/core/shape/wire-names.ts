@@ -34,11 +34,11 @@ export function nameSchemas(schemas: Readonly<Record<string, z.ZodMiniType>>): v
   }
 }
 
-export function addRules(schema: z.ZodMiniType, rules: JsonSchema): void {
+export function addJsonSchemaRules(schema: z.ZodMiniType, rules: JsonSchema): void {
   rulesBySchema.set(schema, rules);
 }
 
-export function rulesOf(wire: z.core.$ZodType): JsonSchema | undefined {
+export function jsonSchemaRulesOf(wire: z.core.$ZodType): JsonSchema | undefined {
   return rulesBySchema.get(wire as z.ZodMiniType);
 }
 

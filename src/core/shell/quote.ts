@@ -63,7 +63,7 @@ export function optionToCopy(flag: string, value: string, shell: Shell = "sh"): 
   return word === undefined ? undefined : `${flag} ${word}`;
 }
 
-export function printfOf(text: string): string {
+export function printfCommand(text: string): string {
   return `printf '${escapeOctal(text, /[ -~\u00a0-\u{10ffff}]/u)}'`;
 }
 

@@ -68,10 +68,10 @@ type DeliveryVerdict =
 
 /** Any 2xx. A redirect is a failure and is not followed. */
 export function isAcceptedResult(result: DeliveryAttemptResult): boolean {
-  return "status" in result && isSuccess(result.status);
+  return "status" in result && isSuccessStatus(result.status);
 }
 
-export function isSuccess(status: number | null): boolean {
+export function isSuccessStatus(status: number | null): boolean {
   return status !== null && status >= 200 && status < 300;
 }
 

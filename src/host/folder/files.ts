@@ -45,6 +45,6 @@ export function ownerOfName(name: string): "checkout" | "system" | "other" {
 
 const UNFINISHED_NAME = /\.\d+\.new-\w+(?:-journal)?$/;
 
-export function isOwnFolder(name: string): boolean {
+export function isOwnFolderName(name: string): boolean {
   return name === SNAPSHOTS_FOLDER || name === FILES.objects || UNFINISHED_NAME.test(name);
 }

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { quote } from "../../core/shell/quote.ts";
 import type { PathFacts, World } from "../../world.ts";
-import { IGNORE_ALL, IGNORE_FILE, isOwnFolder, ownerOfName } from "./files.ts";
+import { IGNORE_ALL, IGNORE_FILE, isOwnFolderName, ownerOfName } from "./files.ts";
 import { stateFailure, type HostFailure } from "../failure.ts";
 
 export type TrustOptions = { readonly trustFolder?: boolean };
@@ -32,7 +32,7 @@ export function checkFolderTrust(
     const path = join(folder, name);
     const file = files.stat(path);
     if (file === undefined) continue;
-    const isAllowedKind = file.kind === "file" || (file.kind === "folder" && isOwnFolder(name));
+    const isAllowedKind = file.kind === "file" || (file.kind === "folder" && isOwnFolderName(name));
     if (!isAllowedKind) return refuseFolder(`${path} is ${NOUNS[file.kind]}, not a regular file`);
     const reason = exposureOf(file);
     if (reason !== undefined && name !== IGNORE_FILE && options.trustFolder !== true)

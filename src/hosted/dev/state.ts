@@ -13,7 +13,7 @@ import {
   OBJECT_CLASSES,
 } from "../shared/marks.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { partOf } from "../../core/fact.ts";
+import { createPart } from "../../core/fact.ts";
 import type { CredentialsFile } from "../../core/state-files.ts";
 import { printable } from "../../core/text.ts";
 import { holdOfOtherFolder } from "../../sandbox/runtime/home.ts";
@@ -64,7 +64,7 @@ export function holdOfState(
 ): Hold | null {
   if (!hasDatabases || adopt) return null;
   return home === undefined
-    ? partOf("unknown_folder", { start: START_COMMAND })
+    ? createPart("unknown_folder", { start: START_COMMAND })
     : (holdOfOtherFolder(home, path, START_COMMAND) ?? null);
 }
 

@@ -1,6 +1,6 @@
 import { isPermitted, type MinRole } from "../../core/control/rights.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { partOf } from "../../core/fact.ts";
+import { createPart } from "../../core/fact.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import type { TokenEntry } from "../../core/store/shapes.ts";
 import type { Store } from "../../store/store.ts";
@@ -28,7 +28,11 @@ export function requireRole({ role }: Caller, minRole: MinRole, operation: strin
   if (isPermitted(role, minRole)) return accept(undefined);
   if (role === "owner") return refuseFact("not_administrator", { operation });
   if (role === "administrator") return refuseFact("not_of_administrator", { operation });
-  const values = { operation, needed: partOf(`role_${minRole}`, {}), role: partOf(`role_${role}`, {}) };
+  const values = {
+    operation,
+    needed: createPart(`role_${minRole}`, {}),
+    role: createPart(`role_${role}`, {}),
+  };
   return refuseFact("role_too_low", values, {
     next: "ask the owner of the sandbox; checkout whoami shows the role of the token",
   });

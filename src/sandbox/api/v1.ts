@@ -1,4 +1,4 @@
-import { isApproved, productionOf } from "../../core/readiness/admin-action.ts";
+import { isProductionApproved, productionOf } from "../../core/readiness/admin-action.ts";
 import {
   NO_DECISIONS,
   decisionsOfCreate,
@@ -180,7 +180,8 @@ function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Out
 
 function refuseLive({ store }: ApiContext): Outcome<never> {
   const firstStore = store.stores.first();
-  const isOpen = firstStore !== undefined && isApproved(productionOf(store.adminActions.of(firstStore.id)));
+  const isOpen =
+    firstStore !== undefined && isProductionApproved(productionOf(store.adminActions.of(firstStore.id)));
   return refuseFact(isOpen ? "environment_not_allowed" : "production_approval_missing", {});
 }
 

@@ -7,7 +7,7 @@ import { dialectDifferencesOn } from "../../core/webhook/dialect-differences.ts"
 import { withStore, refuseUnknownStore } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { applyAction } from "../readiness/administration.ts";
-import { judgeStore } from "../readiness/facts.ts";
+import { judgeStoreReadiness } from "../readiness/facts.ts";
 import { selectActiveKeys } from "../runtime/keys.ts";
 import type { HandlersOf } from "./handler.ts";
 
@@ -26,7 +26,7 @@ export const readinessHandlers = {
     return accept({ storeId, assumptions });
   },
   checklist: async (context, { storeId }) =>
-    mapValue(judgeStore(context, storeId), ({ checklist }) => checklist),
+    mapValue(judgeStoreReadiness(context, storeId), ({ checklist }) => checklist),
   storeSummary: async (context, { storeId, caller }) =>
     mapValue(summarizeStore(context, storeId), (fields) =>
       caller.role === "viewer" ? { ...fields, apiKeys: [] } : fields,

@@ -2,7 +2,7 @@ import { toIso } from "../../core/clock.ts";
 import { hasEnded, type Fault } from "../../core/fault/fault.ts";
 import type { FaultsRequest } from "../../core/fault/shapes.ts";
 import { parseFaults, type FaultTerms } from "../../core/fault/request.ts";
-import { accept, type Outcome, inField } from "../../core/outcome.ts";
+import { accept, type Outcome, prefixFieldName } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import type { World } from "../../world.ts";
 import { withStore, findEndpoint, storeTime } from "../with-store.ts";
@@ -38,7 +38,7 @@ export function addFaults(
       const missingRefusal = refuseMissing(context, storeId, faultTerms);
       if (missingRefusal !== undefined) return missingRefusal;
       if (faultTerms.until !== null && faultTerms.until <= now)
-        return inField("until", refuseFact("until_past", { now: toIso(now) }));
+        return prefixFieldName("until", refuseFact("until_past", { now: toIso(now) }));
       const counts = { matched: 0, applied: 0, createdAt: now };
       const id = context.world.uuid(`${storeId} faults`);
       newFaults.push({ ...faultTerms, id, storeId, seed: faultTerms.seed ?? seed, ...counts });

@@ -42,7 +42,7 @@ function readReadiness(context: ReadinessContext, storeId: string): Outcome<Read
   });
 }
 
-export function judgeStore(
+export function judgeStoreReadiness(
   context: ReadinessContext,
   storeId: string,
   say?: Translator,

@@ -1,10 +1,10 @@
-import { partOf } from "../../core/fact.ts";
+import { createPart } from "../../core/fact.ts";
 import type { Hold } from "../../core/webhook/hold.ts";
 import { printable } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
 
 export function holdOfStore({ store, folderHold }: HoldContext, storeId: string): Hold | undefined {
-  return folderHold ?? (store.heldStores.isHeld(storeId) ? partOf("this_foreign_store", {}) : undefined);
+  return folderHold ?? (store.heldStores.isHeld(storeId) ? createPart("this_foreign_store", {}) : undefined);
 }
 
 export function holdOfSandbox({ store, folderHold }: HoldContext): Hold | undefined {
@@ -12,8 +12,8 @@ export function holdOfSandbox({ store, folderHold }: HoldContext): Hold | undefi
   const [heldStore, ...otherStores] = store.heldStores.all();
   if (heldStore === undefined) return undefined;
   return otherStores.length === 0
-    ? partOf("foreign_store", { store: heldStore })
-    : partOf("foreign_stores", { count: otherStores.length + 1 });
+    ? createPart("foreign_store", { store: heldStore })
+    : createPart("foreign_stores", { count: otherStores.length + 1 });
 }
 
 type HoldContext = {
@@ -39,5 +39,5 @@ export async function recordHome(
 }
 
 export function holdOfOtherFolder(knownPath: string, path: string, start: string): Hold | undefined {
-  return knownPath === path ? undefined : partOf("other_folder", { folder: printable(knownPath), start });
+  return knownPath === path ? undefined : createPart("other_folder", { folder: printable(knownPath), start });
 }

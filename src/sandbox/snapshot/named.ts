@@ -1,6 +1,6 @@
 import { english } from "../../core/language.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { partOf, partWords } from "../../core/fact.ts";
+import { createPart, partWords } from "../../core/fact.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import { MAX_SNAPSHOT_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import type { Store } from "../../store/store.ts";
@@ -17,7 +17,7 @@ import type { NamedSnapshot, RestoreSummary, TakenSnapshot } from "../../core/sn
 
 export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotStorage: SnapshotStorage };
 
-const TOO_LARGE = partOf("too_large", {});
+const TOO_LARGE = createPart("too_large", {});
 
 export async function createSnapshot(
   context: NamedSnapshotsContext,

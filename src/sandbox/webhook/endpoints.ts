@@ -15,7 +15,7 @@ import {
   sealSecret,
   SIGNING_SECRET_BYTES,
 } from "../../core/webhook/sealed-secret.ts";
-import { isSecretInAddress } from "../../core/text.ts";
+import { containsSecretInAddress } from "../../core/text.ts";
 import { checkCa, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Store } from "../../store/store.ts";
@@ -262,7 +262,7 @@ function checkForm(
   const trustCheck = addField("ca", checkCa(form.url, form.ca, targets));
   if (!trustCheck.ok) return trustCheck;
   // Only new addresses are checked for secrets, so that an endpoint from an older version keeps working.
-  if (isSecretInAddress(form.url)) return refuseFact("field_with_token", { field: "url" });
+  if (containsSecretInAddress(form.url)) return refuseFact("field_with_token", { field: "url" });
   return mapValue(
     addField("event_types", parseEventTypes(form.eventTypes ?? [ALL_EVENTS])),
     (eventTypes) => ({ url: target.value.url, eventTypes }),

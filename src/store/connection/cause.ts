@@ -9,7 +9,7 @@ import {
   truncateSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { withTemporaryFolderBeside, sizeOf } from "./durable-files.ts";
+import { withTemporaryFolderBeside, fileSizeOf } from "./durable-files.ts";
 import { causeByCode, storageFailure, type Cause } from "./storage-failure.ts";
 
 export function causeOfRepeatedOpening(
@@ -85,7 +85,7 @@ const INDEX_STEP_BYTES = 32 * 1024;
  * to a sparse file as large as the largest of the database's files.
  */
 function checkFreeSpace(path: string): void {
-  const end = Math.max(...SUFFIXES.map((ending) => sizeOf(path + ending)));
+  const end = Math.max(...SUFFIXES.map((ending) => fileSizeOf(path + ending)));
   withTemporaryFolderBeside(path, {}, (temporaryPath) => {
     truncateSync(temporaryPath, end);
     appendFileSync(temporaryPath, new Uint8Array(INDEX_STEP_BYTES), { flush: true });

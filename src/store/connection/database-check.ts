@@ -14,7 +14,7 @@ import {
   type FileRefusal,
   type OpenOptions,
 } from "./database.ts";
-import { readFilePart, sizeOf } from "./durable-files.ts";
+import { readFilePart, fileSizeOf } from "./durable-files.ts";
 import { judgeLog, LOG_HEADER_BYTES } from "./opening.ts";
 
 /**
@@ -53,7 +53,7 @@ export function checkDatabase(
     }
     const headRefusal = inspectHead(path, options.kind);
     if (headRefusal !== undefined) return { ok: false, refusal: headRefusal };
-    const bytes = sizeOf(path) + sizeOf(`${path}-wal`);
+    const bytes = fileSizeOf(path) + fileSizeOf(`${path}-wal`);
     try {
       mkdirSync(options.scratchFolder, { mode: 0o700 });
       const copyPath = bytes > MAX_COPY_BYTES ? undefined : copyWithLog(path, options);

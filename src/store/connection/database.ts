@@ -2,7 +2,7 @@ import Database, { type Statement } from "better-sqlite3";
 import { existsSync, statSync } from "node:fs";
 import { isError, type Outcome } from "../../core/outcome.ts";
 import { causeOfReadSuccessfulOnRetry, causeOfRawRead, causeOfRepeatedOpening } from "./cause.ts";
-import { readFilePart, sizeOf } from "./durable-files.ts";
+import { readFilePart, fileSizeOf } from "./durable-files.ts";
 import { judgeLog, LOG_OPENINGS_MIGRATION, readOpenings } from "./opening.ts";
 import { toPositionalStatement } from "./statements.ts";
 import {
@@ -83,18 +83,18 @@ export function withFileRefusal<Value>(
 }
 
 export function isLogEmpty(path: string): boolean {
-  return existsSync(path) && sizeOf(`${path}-wal`) === 0;
+  return existsSync(path) && fileSizeOf(`${path}-wal`) === 0;
 }
 
 /** The newest mark in the file `-opening`, or "" if the file has no valid mark. Undefined if the log is not empty. */
 export function openingOfEmptyLog(path: string): string | undefined {
-  return sizeOf(`${path}-wal`) === 0 ? (readOpenings(path)?.marks.at(-1) ?? "") : undefined;
+  return fileSizeOf(`${path}-wal`) === 0 ? (readOpenings(path)?.marks.at(-1) ?? "") : undefined;
 }
 
 /** A log without its database can contain acknowledged commits, so no new database is created beside it. */
 export function refuseOrphanedLog(path: string): FileRefusal | undefined {
   const logPath = `${path}-wal`;
-  if (sizeOf(logPath) === 0 || existsSync(path)) return undefined;
+  if (fileSizeOf(logPath) === 0 || existsSync(path)) return undefined;
   return {
     reason: "file_missing",
     message: `${path} is missing, but its log ${logPath} exists`,

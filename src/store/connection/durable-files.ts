@@ -92,7 +92,7 @@ export function flushFolder(folder: string): void {
 
 const REFUSED_FLUSH_CODES: ReadonlySet<unknown> = new Set(["EISDIR", "EPERM", "EACCES", "EINVAL", "ENOTSUP"]);
 
-export function sizeOf(path: string): number {
+export function fileSizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 

@@ -132,7 +132,7 @@ function runWhenGathered(
   soon(look);
 }
 
-export function createTransactor({
+export function createTransactionRunner({
   connection,
   ...files
 }: FileGuards & { readonly connection: FileConnection }): <Value>(work: () => Value) => Value {

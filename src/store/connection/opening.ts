@@ -1,6 +1,6 @@
 import type Database from "better-sqlite3";
 import { existsSync, readFileSync, renameSync } from "node:fs";
-import { readFilePart, replaceFile, sizeOf } from "./durable-files.ts";
+import { readFilePart, replaceFile, fileSizeOf } from "./durable-files.ts";
 
 /**
  * Each process that opens the database and writes stores a random `opening` here, and the previous one as `before`
@@ -156,7 +156,7 @@ export function createLogBinding(
   };
   /** Renews the mark and empties the log when the database is closed, so that no copy of the log is accepted later. */
   const seal = (): void => void (changeCount > 0 && rebind(alone, "TRUNCATE"));
-  const wasSealed = sizeOf(`${path}-wal`) === 0 && readOpenings(path)?.salt === null;
+  const wasSealed = fileSizeOf(`${path}-wal`) === 0 && readOpenings(path)?.salt === null;
   const canWait = (): boolean => wasSealed && changeCount === 0;
   return { bind, canWait, seal };
 }

@@ -12,7 +12,7 @@ import {
 import type { LogicalCreate } from "../../core/checkout/idempotency-key.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Connection } from "../connection/connection.ts";
-import { createTransactor } from "../connection/group-commit.ts";
+import { createTransactionRunner } from "../connection/group-commit.ts";
 import type { WatchedDatabase } from "../connection/watched-database.ts";
 
 type EntryRow = Omit<JournalEntry, "inDoubt"> & { readonly inDoubt: number };
@@ -57,7 +57,7 @@ ALTER TABLE entries ADD COLUMN instance TEXT;
 
 export function entriesTable(database: WatchedDatabase): Journal {
   const sql = prepare(database.connection);
-  const transact = createTransactor(database);
+  const transact = createTransactionRunner(database);
 
   const begin = (intent: CreateIntent, body: string, now: number): Outcome<JournalEntry, KeyRefusal> => {
     const { key, attempt } = chooseKey(intent, sql.selectLatest.get(intent));

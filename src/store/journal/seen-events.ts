@@ -1,5 +1,5 @@
 import { SEEN_RETENTION_MS, type SeenEvent, type SeenEvents } from "../../core/webhook/seen-events.ts";
-import { createTransactor } from "../connection/group-commit.ts";
+import { createTransactionRunner } from "../connection/group-commit.ts";
 import type { WatchedDatabase } from "../connection/watched-database.ts";
 
 export const SEEN_EVENTS_DDL = `
@@ -44,7 +44,7 @@ export function seenEventsTable(database: WatchedDatabase, now: number): SeenEve
      ON CONFLICT (event_id) DO UPDATE SET seen_at = excluded.seen_at, instance = excluded.instance
      WHERE excluded.instance IS NOT NULL AND excluded.instance IS NOT seen_events.instance`,
   );
-  const transact = createTransactor(database);
+  const transact = createTransactionRunner(database);
   transact(() => forget.run(now - SEEN_RETENTION_MS));
   return {
     has: ({ eventId, instance }) => select.get({ eventId, instance }) !== undefined,

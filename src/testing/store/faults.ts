@@ -1,4 +1,4 @@
-import { decodeWith } from "../../core/shape/fields.ts";
+import { decodeOrThrow } from "../../core/shape/fields.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import type { Calls } from "../calls.ts";
 import { parseMomentOption } from "../options.ts";
@@ -14,7 +14,7 @@ export function faultsOf(calls: Calls, storeId: string): Faults {
     },
     list: async () => {
       const { faults } = await calls.control({ name: "listFaults", storeId, body: undefined });
-      return faults.map((fault) => decodeWith(addedFault, fault));
+      return faults.map((fault) => decodeOrThrow(addedFault, fault));
     },
     remove: async (id) => void (await calls.control({ name: "removeFault", storeId, id, body: undefined })),
     clear: async () => void (await calls.control({ name: "clearFaults", storeId, body: undefined })),

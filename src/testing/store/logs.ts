@@ -4,7 +4,7 @@ import type { Delivery, Event, EventType, Log, LoggedRequest } from "../types.ts
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { receivedText } from "../../core/explain/delivery.ts";
 import { parseJson } from "../../core/json.ts";
-import { decodeWith } from "../../core/shape/fields.ts";
+import { decodeOrThrow } from "../../core/shape/fields.ts";
 import { EVENT_TYPES } from "../../core/checkout/event-types.ts";
 import { CHECKS } from "../../core/webhook/webhook.ts";
 import { printable, printableLiteral, displayText } from "../../core/text.ts";
@@ -99,7 +99,7 @@ export function requestLog(
     follow: (onWrite) => sandbox.context.requests.follow(storeId, onWrite),
     open: () => async () => {
       const { requests } = await calls.control({ name: "listRequests", storeId, body: { limit: PAGE_SIZE } });
-      return requests.map((entry) => decodeWith(loggedRequest, entry));
+      return requests.map((entry) => decodeOrThrow(loggedRequest, entry));
     },
     names: ({ requestId, method, path, orderId }) => {
       // Applications use paths without `/v1`, because `CHECKOUT_BASE_URL` ends with it.
@@ -123,7 +123,7 @@ function deliveryOf({
   attempts,
   ...entry
 }: AnswerOf<"listDeliveries">["deliveries"][number]): Delivery {
-  return decodeWith(delivery, {
+  return decodeOrThrow(delivery, {
     ...entry,
     // The sandbox sends only known event types.
     type: type as EventType,

@@ -13,7 +13,7 @@ import {
   paymentMethodIcon,
   momentHtml,
   paidAt,
-  timeLeft,
+  timeLeftText,
   walletPath,
   wasPaidLate,
   type CheckoutPageContext,
@@ -42,7 +42,7 @@ function orderSummary(context: CheckoutPageContext): Html {
   const { view } = context;
   const { checkout, names } = view;
   const [initial = ""] = names.store;
-  const time = html`<span role="timer" aria-live="off">${timeLeft(context)}</span
+  const time = html`<span role="timer" aria-live="off">${timeLeftText(context)}</span
     >${view.isClockFrozen ? html`<small>${PAYMENT_TEXTS.clockFrozen}</small>` : ""}`;
   return html`<section class="summary">
     <div class="merchant">

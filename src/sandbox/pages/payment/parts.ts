@@ -4,9 +4,9 @@ import { formatPrice, pricePieces } from "../../../core/money.ts";
 import { isFinal, MAX_PAYMENT_ATTEMPTS } from "../../../core/checkout/payment.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
 import type { Language, Words } from "../../../core/language.ts";
-import { textInLanguage, tagOf } from "../../../web/language.ts";
+import { textInLanguage, languageTagOf } from "../../../web/language.ts";
 import type { CheckoutView } from "../../checkout/view.ts";
-import { payerLayout, stateLine } from "../shared/layout.ts";
+import { payerLayout, statusAnnouncement } from "../shared/layout.ts";
 import { SHARED_TEXTS } from "../shared/texts.ts";
 import { PAYMENT_TEXTS } from "./texts.ts";
 
@@ -42,7 +42,7 @@ export function livePage(
 ): Html {
   const pace = page.isOver ? "slow" : "fast";
   const { amountMinor, currency } = context.view.checkout;
-  const price = (language: Language): string => formatPrice(amountMinor, currency, tagOf(language));
+  const price = (language: Language): string => formatPrice(amountMinor, currency, languageTagOf(language));
   const main = html`<main
     id="page"
     class="${page.style}"
@@ -51,7 +51,7 @@ export function livePage(
     hx-select="#page"
     hx-swap="outerMorph"
   >
-    ${stateLine(statusWords(context))} ${page.content}
+    ${statusAnnouncement(statusWords(context))} ${page.content}
     <p class="no-answer ${pace}" id="answer-${context.requestId}">${SHARED_TEXTS.noAnswer}</p>
   </main>`;
   return payerLayout({ title: html`${page.title} · ${price}`, main });
@@ -61,7 +61,7 @@ export function livePage(
 export function amountHtml({ view }: CheckoutPageContext): Html {
   const { amountMinor, currency } = view.checkout;
   return (language) => {
-    const pieces = pricePieces(amountMinor, currency, tagOf(language));
+    const pieces = pricePieces(amountMinor, currency, languageTagOf(language));
     return html`<span class="digits">${pieces.map((piece) => html`${piece}<wbr />`)}</span>`(language);
   };
 }
@@ -69,7 +69,7 @@ export function amountHtml({ view }: CheckoutPageContext): Html {
 /** In UTC, because shop and customer may be in different places. */
 export function momentHtml(time: number): Html {
   const text = (language: Language): string =>
-    new Intl.DateTimeFormat(tagOf(language), MOMENT_FORMAT).format(time);
+    new Intl.DateTimeFormat(languageTagOf(language), MOMENT_FORMAT).format(time);
   return html`<time datetime="${toIso(time)}">${text}</time>`;
 }
 
@@ -106,7 +106,7 @@ export function formButton(
   </form>`;
 }
 
-export function timeLeft({ view }: CheckoutPageContext): string {
+export function timeLeftText({ view }: CheckoutPageContext): string {
   const seconds = Math.max(0, Math.ceil((view.checkout.expiresAt - view.now) / 1000));
   const parts = [Math.floor(seconds / 60) % 60, seconds % 60].map((part) => String(part).padStart(2, "0"));
   const hours = Math.floor(seconds / 3600);

@@ -1,5 +1,5 @@
 import { explainAmountFault } from "../../../core/money.ts";
-import { accept, type Outcome, inField, type Refused } from "../../../core/outcome.ts";
+import { accept, type Outcome, prefixFieldName, type Refused } from "../../../core/outcome.ts";
 import { printableLiteral } from "../../../core/text.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
 import type { RefusedForm } from "./view.ts";
@@ -129,5 +129,5 @@ export function parseAmount(fields: ReadonlyMap<string, string>, currency: strin
 }
 
 export function refuseForm(field: string, form: Part, text: string): Refused {
-  return inField(field, refuseFact("field_form", { form, received: printableLiteral(text) }));
+  return prefixFieldName(field, refuseFact("field_form", { form, received: printableLiteral(text) }));
 }

@@ -8,7 +8,7 @@ import { HTMX_SCRIPT, BASE_STYLE } from "../shared/assets.ts";
 import { standaloneDocument, pageDocument } from "../shared/layout.ts";
 import { iconLink, LIVE_SCRIPT, PORTAL_SCRIPT, PORTAL_STYLE } from "./assets.ts";
 import { hasFailingEndpoint } from "./frame/menu-counts.ts";
-import { headerBar, plainBar, storeMenu } from "./frame/header.ts";
+import { headerBar, barWithoutMenu, storeMenu } from "./frame/header.ts";
 import { shortcutsHelp } from "./frame/shortcuts-help.ts";
 import { pagePollAttributes } from "./live/parts.ts";
 import { copyableText, textWithMoments, shortTimeHtml } from "./parts.ts";
@@ -42,7 +42,7 @@ export function savedPage(store: string, { title, main }: PageContent): Html {
     title: html`${title} · ${name} · checkout`,
     styles: [BASE_STYLE, PORTAL_STYLE],
     body: html`<body class="portal wide">
-      ${plainBar(name)} ${mainPart({ title, main })}
+      ${barWithoutMenu(name)} ${mainPart({ title, main })}
     </body>`,
   });
 }
@@ -68,7 +68,7 @@ export function signedOutPage(
     style: `portal alone${role === "administrator" ? " admin" : ""}`,
     hasShortcuts: false,
     shouldReload,
-    body: html`${plainBar(FRAME_TEXTS.portal)} ${mainPart(content)}`,
+    body: html`${barWithoutMenu(FRAME_TEXTS.portal)} ${mainPart(content)}`,
   });
 }
 

@@ -7,7 +7,7 @@ import { inBothLanguages } from "../../../core/language.ts";
 import { formatPrice } from "../../../core/money.ts";
 import { displayText } from "../../../core/text.ts";
 import { html, trustMarkup, type Html, type Text } from "../../../web/html.ts";
-import { tagOf } from "../../../web/language.ts";
+import { languageTagOf } from "../../../web/language.ts";
 import { COMMON_TEXTS } from "./texts.ts";
 
 export function momentHtml(time: number): Html {
@@ -37,7 +37,7 @@ function dayAndTimeIn(isoText: string): string {
 
 export function amountHtml({ amountMinor, currency }: Pick<Price, "amountMinor" | "currency">): Html {
   return html`<span class="amount"
-    >${(language) => formatPrice(amountMinor, currency, tagOf(language))}</span
+    >${(language) => formatPrice(amountMinor, currency, languageTagOf(language))}</span
   >`;
 }
 

@@ -102,7 +102,7 @@ function removeEmptyFields({ call, query }: View): string | undefined {
   return parameters.length === 0 ? call.path : `${call.path}?${new URLSearchParams(parameters).toString()}`;
 }
 
-export function showOperation<Name extends OperationName>(
+export function pageOfOperation<Name extends OperationName>(
   operation: Name,
   show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => PageContent,
 ): PageRenderer {

@@ -10,7 +10,7 @@ import { adminOverviewPage } from "./admin/overview-page.ts";
 import { adminStorePage, parseActionForm } from "./admin/store-page.ts";
 import { ADMIN_TEXTS } from "./admin/texts.ts";
 import { checkoutDetailsPage } from "./checkout/checkout-page.ts";
-import { findAnywhere, findInStore } from "./checkout/find.ts";
+import { findInAllStores, findInStore } from "./checkout/find.ts";
 import { paidNotice } from "./checkout/last.ts";
 import { parseTestOrderForm, checkoutListPage } from "./checkout/list-page.ts";
 import { downloadStory } from "./checkout/saved-story.ts";
@@ -27,13 +27,13 @@ import {
   pageRoute,
   portalRoute,
   redirectTo,
-  showOperation,
+  pageOfOperation,
   type ActionContext,
   type PortalRoute,
   type StoreAndId,
 } from "./route.ts";
 import { catalogPage, parsePriceForm } from "./store/catalog-page.ts";
-import { clockPage, movePath, parseClockForm } from "./store/clock-page.ts";
+import { clockPage, clockMovePath, parseClockForm } from "./store/clock-page.ts";
 import { connectPage } from "./store/connect-page.ts";
 import { faultsPage, parseFaultForm } from "./store/faults-page.ts";
 import { keysPage, parseKeyForm } from "./store/keys-page.ts";
@@ -56,11 +56,11 @@ type Fields = ReadonlyMap<string, string>;
 const STORE_PATH = "/portal/{store_id}";
 const ENDPOINT_ROUTE = `${STORE_PATH}/webhooks/endpoints/{id}` as const;
 
-const SHOW_CATALOG = showOperation("storeSummary", catalogPage);
-const SHOW_KEYS = showOperation("listKeys", keysPage);
-const SHOW_SETTINGS = showOperation("storeSummary", settingsPage);
-const SHOW_FAULTS = showOperation("listFaults", faultsPage);
-const SHOW_ENDPOINT = showOperation("showEndpoint", endpointPage);
+const SHOW_CATALOG = pageOfOperation("storeSummary", catalogPage);
+const SHOW_KEYS = pageOfOperation("listKeys", keysPage);
+const SHOW_SETTINGS = pageOfOperation("storeSummary", settingsPage);
+const SHOW_FAULTS = pageOfOperation("listFaults", faultsPage);
+const SHOW_ENDPOINT = pageOfOperation("showEndpoint", endpointPage);
 
 const ON_STORES_PAGE = {
   page: storesPage,
@@ -90,7 +90,10 @@ const STORE_ROUTES: readonly PortalRoute[] = [
     const isFirst = view.may("GET", connectPath) && !hasFinishedFirstSteps(context, storeId);
     return accept(redirectTo(call, isFirst ? connectPath : storePath(view, "/overview")));
   }),
-  pageRoute({ path: `${STORE_PATH}/connect`, minRole: "store" }, showOperation("storeSummary", connectPage)),
+  pageRoute(
+    { path: `${STORE_PATH}/connect`, minRole: "store" },
+    pageOfOperation("storeSummary", connectPage),
+  ),
   actionRoute(`${STORE_PATH}/connect/key`, {
     operation: "createKey",
     oneTimeValueOf: ({ apiKey }) => apiKey,
@@ -142,8 +145,8 @@ const STORE_ROUTES: readonly PortalRoute[] = [
   actionRoute(`${STORE_PATH}/clock`, {
     operation: "moveClock",
     parse: parseClockForm,
-    nextAddress: (view, _moved, context) => movePath(view, context),
-    waitingAddress: movePath,
+    nextAddress: (view, _moved, context) => clockMovePath(view, context),
+    waitingAddress: clockMovePath,
     page: clockPage,
     names: { by_ms: "by" },
   }),
@@ -243,7 +246,7 @@ const ORDER_ROUTES: readonly PortalRoute[] = [
     notice: ({ deliveries }, scope) => deliveryNotice(scope, "replayed", deliveries),
   }),
   portalRoute({ path: `${STORE_PATH}/find`, minRole: "viewer" }, findInStore),
-  portalRoute({ path: "/portal/find", minRole: "viewer" }, findAnywhere),
+  portalRoute({ path: "/portal/find", minRole: "viewer" }, findInAllStores),
 ];
 
 const WEBHOOK_ROUTES: readonly PortalRoute[] = [

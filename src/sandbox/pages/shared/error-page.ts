@@ -6,7 +6,7 @@ import { languageOf } from "../../../web/language.ts";
 import { pageResponse } from "../../../web/page.ts";
 import type { HttpRequest } from "../../../world.ts";
 import type { Answer } from "../../answer.ts";
-import { payerLayout, stateLine } from "./layout.ts";
+import { payerLayout, statusAnnouncement } from "./layout.ts";
 import { SHARED_TEXTS } from "./texts.ts";
 
 export type RefusalContext = { readonly request: HttpRequest; readonly requestId: string };
@@ -30,7 +30,7 @@ function errorPage(refusal: Refusal, returnPath: string | undefined): Html {
   const titles: Readonly<Record<number, Words>> = SHARED_TEXTS.errorTitle;
   const title = titles[ERRORS[refusal.code].status] ?? SHARED_TEXTS.errorTitle[400];
   const main = html`<main id="page" class="single">
-    ${stateLine(title)}
+    ${statusAnnouncement(title)}
     <section class="card">
       <h1>${title}</h1>
       ${returnPath === undefined ? html`<p class="hint">${SHARED_TEXTS.errorHint}</p>` : ""}

@@ -1,7 +1,7 @@
 import { displayText } from "../../../core/text.ts";
 import type { Asset } from "../../../web/asset.ts";
 import { html, trustMarkup, type Html, type Text } from "../../../web/html.ts";
-import { tagOf } from "../../../web/language.ts";
+import { languageTagOf } from "../../../web/language.ts";
 import { HTMX_SCRIPT, SEND_BACK_SCRIPT, BASE_STYLE } from "./assets.ts";
 import { SHARED_TEXTS } from "./texts.ts";
 
@@ -46,7 +46,7 @@ export function standaloneDocument({ styles, ...page }: Omit<PageParts & Files, 
 
 function pageMarkup(page: PageParts): Html {
   return html`<!doctype html>
-    <html lang="${tagOf}">
+    <html lang="${languageTagOf}">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -80,7 +80,7 @@ export function factRow(label: Text, value: Text): Html {
   </div>`;
 }
 
-export function stateLine(words: Text): Html {
+export function statusAnnouncement(words: Text): Html {
   return html`<p id="state" class="visually-hidden" role="status">${words}</p>`;
 }
 

@@ -1,9 +1,9 @@
 import { displayStoreName } from "../../../../core/config/store-name.ts";
 import { displayText } from "../../../../core/text.ts";
 import {
-  isApproved,
+  isProductionApproved,
   isGateOpen,
-  isRequested,
+  isProductionRequested,
   productionOf,
 } from "../../../../core/readiness/admin-action.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
@@ -34,7 +34,7 @@ export function adminOverviewPage({ store }: PortalContext): Promise<Outcome<Pag
 }
 
 function isWaiting(production: Production): boolean {
-  return isRequested(production) && !isGateOpen(production);
+  return isProductionRequested(production) && !isGateOpen(production);
 }
 
 function storeRow({
@@ -47,7 +47,7 @@ function storeRow({
   readonly pendingCount: number;
 }): TableRow {
   const { id, store, merchant, active } = details;
-  const [hasApproval, isOpen] = [isApproved(production), isGateOpen(production)];
+  const [hasApproval, isOpen] = [isProductionApproved(production), isGateOpen(production)];
   const warning = (text: Text): Html => html`<span class="badge warn">${text}</span>`;
   return [
     [COMMON_TEXTS.store, linkTo(`/portal/admin/${id}`, displayStoreName(store)), "head"],

@@ -1,7 +1,7 @@
 import { displayStoreName } from "../../../../core/config/store-name.ts";
 import { displayText } from "../../../../core/text.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
-import { isApproved, isGateOpen, productionOf } from "../../../../core/readiness/admin-action.ts";
+import { isProductionApproved, isGateOpen, productionOf } from "../../../../core/readiness/admin-action.ts";
 import type { AdministratorAction } from "../../../../core/readiness/names.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
@@ -101,7 +101,7 @@ function actionsPath({ storeId }: View): string {
 function productionSection(view: View, acts: readonly RecordedAction[]): Html {
   const state = productionOf(acts);
   const { request } = state;
-  const [hasApproval, isOpen] = [isApproved(state), isGateOpen(state)];
+  const [hasApproval, isOpen] = [isProductionApproved(state), isGateOpen(state)];
   const requestText =
     request === null
       ? html`${ADMIN_TEXTS.noRequest} ${copyableText("checkout production request")}`

@@ -39,7 +39,7 @@ export async function findInStore(
   return answerWithPage(context, call, async (_context, view) => accept(searchResultsPage(view, text, hits)));
 }
 
-export function findAnywhere(context: PortalContext, call: AreaRequest<Viewer>): Outcome<Answer> {
+export function findInAllStores(context: PortalContext, call: AreaRequest<Viewer>): Outcome<Answer> {
   const text = searchTextOf(call);
   const caller = callerOfSession(call.caller);
   const path = hasStoreAccess(caller, null) ? findPathInAnyStore(context, text) : undefined;

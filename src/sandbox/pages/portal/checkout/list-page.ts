@@ -5,7 +5,7 @@ import { formatPrice } from "../../../../core/money.ts";
 import { accept, mapValue, type Outcome } from "../../../../core/outcome.ts";
 import type { LastAnswer } from "../../../../store/webhook/delivery-attempts.ts";
 import { html, joinTexts, type Html, type Text } from "../../../../web/html.ts";
-import { tagOf } from "../../../../web/language.ts";
+import { languageTagOf } from "../../../../web/language.ts";
 import { storeTime } from "../../../with-store.ts";
 import { PAYMENT_TEXTS } from "../../payment/texts.ts";
 import { merchantText } from "../../shared/layout.ts";
@@ -134,7 +134,7 @@ function testOrderFields({ store }: PortalContext, { storeId }: View, typedForm:
   const prices = store.prices.of(storeId).filter(({ approved, retired }) => approved && !retired);
   const priceOptions = prices.map(({ id, amountMinor, currency }) => {
     const text = (language: Language): string =>
-      `${id} · ${formatPrice(amountMinor, currency, tagOf(language))}`;
+      `${id} · ${formatPrice(amountMinor, currency, languageTagOf(language))}`;
     return [id, text] as const;
   });
   return html`<div class="fields">

@@ -13,7 +13,7 @@ import { checkoutDetailsPage } from "./checkout-page.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
 /** The file has no scripts, forms, links to other pages, or secrets. */
-export async function saveStory(
+export async function renderStoryFile(
   context: OperationContext,
   { storeId, id, language }: SavedStory,
 ): Promise<Outcome<string>> {
@@ -35,7 +35,7 @@ export async function downloadStory(
   call: AreaRequest<Viewer>,
 ): Promise<Outcome<Answer>> {
   const { storeId, id, language } = viewOf(context, call);
-  const outcome = await saveStory(context, { storeId, id, language });
+  const outcome = await renderStoryFile(context, { storeId, id, language });
   if (!outcome.ok) return outcome;
   const page = pageResponse({ status: 200, markup: trustMarkup(outcome.value), language }, call.requestId);
   const orderId = context.store.checkouts.find(storeId, id)?.orderId ?? "";

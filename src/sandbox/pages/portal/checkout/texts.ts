@@ -1,5 +1,5 @@
 import type { Texts } from "../../../../web/html.ts";
-import { tagOf } from "../../../../web/language.ts";
+import { languageTagOf } from "../../../../web/language.ts";
 
 export const CHECKOUTS_TEXTS = {
   search: ["order_id, any id, or text", "订单号、任意 ID 或文本"],
@@ -36,8 +36,8 @@ export const CHECKOUTS_TEXTS = {
   searchOlder: ["Search older checkouts", "继续查找更早的收款单"],
   moreRequests: ["Search all requests", "在全部请求中继续查找"],
   searched: (count: number) => [
-    `Searched the newest ${count.toLocaleString(tagOf("en"))} checkouts, back to`,
-    `已查找最新的 ${count.toLocaleString(tagOf("zh"))} 个收款单，最早至`,
+    `Searched the newest ${count.toLocaleString(languageTagOf("en"))} checkouts, back to`,
+    `已查找最新的 ${count.toLocaleString(languageTagOf("zh"))} 个收款单，最早至`,
   ],
   allOfOrder: (count: string) => [`All ${count} checkouts of this order`, `此订单号的全部 ${count} 个收款单`],
   expires: ["Expires", "过期时间"],
@@ -77,8 +77,8 @@ export const CHECKOUTS_TEXTS = {
   pending: ["Pending", "即将发生"],
   story: ["What happened", "处理经过"],
   earlier: (count: number) => [
-    `${count.toLocaleString(tagOf("en"))} earlier lines are not shown here. checkout explain shows all of them:`,
-    `更早的 ${count.toLocaleString(tagOf("zh"))} 行未在此显示，可用 checkout explain 查看全部：`,
+    `${count.toLocaleString(languageTagOf("en"))} earlier lines are not shown here. checkout explain shows all of them:`,
+    `更早的 ${count.toLocaleString(languageTagOf("zh"))} 行未在此显示，可用 checkout explain 查看全部：`,
   ],
   cause: (text: string) => [`(${text})`, `（${text}）`],
   save: ["Save this story", "保存这份记录"],

@@ -12,7 +12,7 @@ import {
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { tagOf } from "../../../../web/language.ts";
+import { languageTagOf } from "../../../../web/language.ts";
 import { actionForm, linkUnlessSaved, storePath } from "../forms.ts";
 import { copyableText, factList, momentHtml, momentWithDate, bodyFigure, textWithMoments } from "../parts.ts";
 import { differencesTable, requestDetails } from "../request/exchange.ts";
@@ -193,7 +193,7 @@ function expandableLine(
   return html`${link}
     <details class="line">
       <summary>${emphasizeLine(entry)}</summary>
-      <div class="more" lang="${tagOf}">${details}</div>
+      <div class="more" lang="${languageTagOf}">${details}</div>
     </details>`;
 }
 

@@ -2,7 +2,7 @@ import { displayStoreName } from "../../../../core/config/store-name.ts";
 import { toIso } from "../../../../core/clock.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import type { Language, Words } from "../../../../core/language.ts";
-import { tagOf } from "../../../../web/language.ts";
+import { languageTagOf } from "../../../../web/language.ts";
 import { storeTime } from "../../../with-store.ts";
 import type { PortalRole } from "../../../runtime/portal-access.ts";
 import { liveStatusHtml } from "../live/parts.ts";
@@ -28,7 +28,7 @@ export function headerBar(context: PortalContext, view: View, listUpdates: ListU
   </header>`;
 }
 
-export function plainBar(name: Text): Html {
+export function barWithoutMenu(name: Text): Html {
   return html`<header class="bar">
     ${BRAND_MARK}<strong>${name}</strong><span class="test">${FRAME_TEXTS.test}</span>
   </header>`;
@@ -160,7 +160,9 @@ function languageSwitch(view: View, role: PortalRole): Html {
   const [language, name] = OTHER_LANGUAGE[view.language];
   return html`<form method="post" action="${homePathOf(role)}/preferences">
     ${hiddenFields(view)}
-    <button class="link" name="language" value="${language}" lang="${tagOf(language)}">${name}</button>
+    <button class="link" name="language" value="${language}" lang="${languageTagOf(language)}">
+      ${name}
+    </button>
   </form>`;
 }
 

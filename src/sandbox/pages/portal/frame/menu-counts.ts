@@ -1,6 +1,6 @@
 import { MANUAL_REASONS, type Endpoint } from "../../../../core/webhook/endpoint.ts";
 import { POSITION_AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts";
-import { judgeStore } from "../../../readiness/facts.ts";
+import { judgeStoreReadiness } from "../../../readiness/facts.ts";
 import type { PortalContext } from "../view.ts";
 
 type MenuCounts = {
@@ -16,8 +16,8 @@ export function cappedCountText(count: number): string {
 }
 
 export function menuCounts(context: PortalContext, storeId: string): MenuCounts {
-  const failingEndpoints = context.store.endpoints.of(storeId).filter(isFailing);
-  const judgement = judgeStore(context, storeId);
+  const failingEndpoints = context.store.endpoints.of(storeId).filter(isFailingEndpoint);
+  const judgement = judgeStoreReadiness(context, storeId);
   const items = judgement.ok ? judgement.value.checklist.items : [];
   const passedItems = items.filter(({ status }) => status === "pass");
   return {
@@ -36,9 +36,9 @@ export function openCheckoutPositions({ store }: PortalContext, storeId: string)
 }
 
 export function hasFailingEndpoint({ store }: Pick<PortalContext, "store">, storeId: string): boolean {
-  return store.endpoints.of(storeId).some(isFailing);
+  return store.endpoints.of(storeId).some(isFailingEndpoint);
 }
 
-export function isFailing({ failingSince, state, reason }: Endpoint): boolean {
+export function isFailingEndpoint({ failingSince, state, reason }: Endpoint): boolean {
   return failingSince !== null || (state === "disabled" && !MANUAL_REASONS.has(reason));
 }

@@ -1,9 +1,9 @@
 import { COLON, translatorFor } from "../../../../core/language.ts";
-import { isGateOpen, isRequested } from "../../../../core/readiness/admin-action.ts";
-import { judgeStore } from "../../../readiness/facts.ts";
+import { isGateOpen, isProductionRequested } from "../../../../core/readiness/admin-action.ts";
+import { judgeStoreReadiness } from "../../../readiness/facts.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { tagOf } from "../../../../web/language.ts";
+import { languageTagOf } from "../../../../web/language.ts";
 import { inputField } from "../fields.ts";
 import { actionForm, storePath } from "../forms.ts";
 import { ageHtml, copyableText, table, textWithMoments, linkTo } from "../parts.ts";
@@ -24,7 +24,7 @@ import {
 import type { DrillFact } from "../../../../core/readiness/drill-shapes.ts";
 
 export async function launchPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
-  const judgement = judgeStore(context, view.storeId, translatorFor(view.language));
+  const judgement = judgeStoreReadiness(context, view.storeId, translatorFor(view.language));
   if (!judgement.ok) return judgement;
   const { facts, checklist: shownChecklist } = judgement.value;
   const { store } = context;
@@ -108,7 +108,7 @@ function otherEvidence(view: View, { name, evidence }: ChecklistItem, facts: Rea
         ({ what, reference, at }) =>
           html`<li title="${reference ?? ""}">
             ${name === "idempotency_replay" && reference !== null ? linkTo(storePath(view, `/requests/${reference}`), what) : what}
-            ${at === null ? "" : html`<span lang="${tagOf}">· ${ageHtml(at, facts.now)}</span>`}
+            ${at === null ? "" : html`<span lang="${languageTagOf}">· ${ageHtml(at, facts.now)}</span>`}
           </li>`,
       )}
     </ul>
@@ -123,7 +123,7 @@ function isShownBy({ id, at, steps }: DrillFact, evidence: Evidence): boolean {
 function productionPart(view: View, { production: productionFacts, now }: ReadinessFacts): Html {
   const { request } = productionFacts;
   const isOpen = isGateOpen(productionFacts);
-  const hasOpenRequest = isRequested(productionFacts);
+  const hasOpenRequest = isProductionRequested(productionFacts);
   const form = actionForm(view, {
     action: storePath(view, "/launch/production"),
     label: LAUNCH_TEXTS.request,

@@ -47,7 +47,7 @@ function parseMoment(text: string): Outcome<string> {
   return addField("to", refuseFact("moment_form", { received: printableLiteral(text) }));
 }
 
-export function movePath({ storeId }: View, { clockMoves }: PortalContext): string {
+export function clockMovePath({ storeId }: View, { clockMoves }: PortalContext): string {
   const move = clockMoves.last(storeId);
   const number = move === undefined ? null : String(move.number);
   return listUrl({ storeId }, "/clock", { [MOVE_PARAM]: number });

@@ -2,7 +2,7 @@ import { EVENT_PATTERNS } from "../../../../core/checkout/event-types.ts";
 import { toIso } from "../../../../core/clock.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { durationText, parseSpan, parseSpanOrMomentText } from "../../../../core/duration.ts";
-import { partOf } from "../../../../core/fact.ts";
+import { createPart } from "../../../../core/fact.ts";
 import {
   DELIVERY_ACTIONS,
   FAULT_ACTIONS,
@@ -81,14 +81,14 @@ export function parseFaultForm(
   if (!latencySpan.ok) return latencySpan;
   const end = until === undefined ? undefined : parseSpanOrMomentText(until);
   if (until !== undefined && end === undefined)
-    return refuseForm("until", partOf("span_or_moment", {}), until);
+    return refuseForm("until", createPart("span_or_moment", {}), until);
   const parsedProbability = probability === undefined ? undefined : parseProbabilityText(probability);
   if (probability !== undefined && parsedProbability === undefined)
-    return refuseForm("probability", partOf("probability", {}), probability);
+    return refuseForm("probability", createPart("probability", {}), probability);
   const numberTexts = Object.entries(filledFields(fields, NUMBER_FIELDS));
   const invalidNumber = numberTexts.find(([, text]) => !/^\d+$/.test(text));
   if (invalidNumber !== undefined)
-    return refuseForm(invalidNumber[0], partOf("whole_number", {}), invalidNumber[1]);
+    return refuseForm(invalidNumber[0], createPart("whole_number", {}), invalidNumber[1]);
   const { nth, ...numbers } = Object.fromEntries(numberTexts.map(([name, text]) => [name, Number(text)]));
   const match = { ...filledFields(fields, MATCH_FIELDS), nth, probability: parsedProbability };
   const endsAt = end && ("at" in end ? end.at : storeTime(context, view.storeId) + end.spanMs);

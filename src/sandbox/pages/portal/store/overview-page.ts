@@ -6,7 +6,12 @@ import { html, type Html, type Text } from "../../../../web/html.ts";
 import { storeTime } from "../../../with-store.ts";
 import { merchantText } from "../../shared/layout.ts";
 import { listUrl, storePath } from "../forms.ts";
-import { cappedCountText, isFailing, MAX_COUNT, openCheckoutPositions } from "../frame/menu-counts.ts";
+import {
+  cappedCountText,
+  isFailingEndpoint,
+  MAX_COUNT,
+  openCheckoutPositions,
+} from "../frame/menu-counts.ts";
 import { ageHtml, httpStatusBadge, linkButton, linkTo, section, table, shortTimeHtml } from "../parts.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
@@ -38,7 +43,7 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
       : hintPart(TEXTS.noneFailing);
   const list = table(
     { caption: TEXTS.failing, noRows, isLinked: true },
-    endpoints.filter(isFailing).slice(0, MAX_ROWS),
+    endpoints.filter(isFailingEndpoint).slice(0, MAX_ROWS),
     (endpoint) => {
       const { id, url, failingSince, reason } = endpoint;
       const attempt = lastAttempt(context, endpoint);

@@ -1,7 +1,7 @@
 import { toIso } from "../../../../core/clock.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { causeText, errorText } from "../../../../core/explain/delivery.ts";
-import { isSuccess } from "../../../../core/webhook/delivery.ts";
+import { isSuccessStatus } from "../../../../core/webhook/delivery.ts";
 import { inBothLanguages, type Words } from "../../../../core/language.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import { storeTime } from "../../../with-store.ts";
@@ -97,6 +97,6 @@ function countsOf(attempts: readonly (DeliveryAttempt | undefined)[]): Words {
 }
 
 function toneOf(attempts: readonly (DeliveryAttempt | undefined)[]): Notice["tone"] {
-  if (attempts.every((item) => item !== undefined && isSuccess(item.status))) return "good";
-  return attempts.some((item) => item !== undefined && !isSuccess(item.status)) ? "bad" : "";
+  if (attempts.every((item) => item !== undefined && isSuccessStatus(item.status))) return "good";
+  return attempts.some((item) => item !== undefined && !isSuccessStatus(item.status)) ? "bad" : "";
 }
