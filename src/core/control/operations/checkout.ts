@@ -135,7 +135,7 @@ export const checkoutOperations = {
       "Adds or removes a return origin of the store, and returns the whole list. Refuses an origin that a browser would write differently, the removal of an origin that is not registered, and more origins than a store may have.",
     request: () =>
       z.discriminatedUnion("action", [
-        /** Without `path`, a known origin keeps its path, and a new one gets `/`. */
+        /** Without `path`, a registered origin keeps its path, and a new one gets `/`. */
         z.strictObject({ action: z.literal("add"), origin: originInput, path: z.optional(pathInput) }),
         z.strictObject({ action: z.literal("remove"), origin: originInput }),
       ]),

@@ -11,7 +11,7 @@ import { SHARED_TEXTS } from "./texts.ts";
 
 export type RefusalContext = { readonly request: HttpRequest; readonly requestId: string };
 
-/** Contains the status line, so that screen readers announce the page when it replaces a live page. */
+/** Contains an element with `role="status"`, so that screen readers announce the page when it replaces a live page. */
 export function refusalPage(refusalContext: RefusalContext, refusal: Refusal, returnPath?: string): Answer {
   return refusalAnswer(refusalContext, refusal, errorPage(refusal, returnPath));
 }
