@@ -424,7 +424,7 @@ test("explore turns a schedule into steps: faults, purchase, payment and deliver
   ]);
 });
 
-test("explore numbers equal requests from 1 to at most 3, with ids replaced by *", () => {
+test("explore numbers repeated requests up to 3, and treats paths that differ only in an id as equal", () => {
   const id = "019b76da-a800-7431-bdd6-2b726751ef51";
   const seen = (method: string, path: string) => ({ method, path, status: 200, isFaulty: false });
   const places = placesOf({

@@ -21,7 +21,7 @@ function createFolder(): { readonly cwd: string; readonly state: string; readonl
 
 const readyIn = ({ stdout }: Result): ReadyMessage => JSON.parse(stdout) as ReadyMessage;
 
-test("a detached sandbox has its own session, holds no stream of its starter, and stops cleanly", async () => {
+test("a detached sandbox has its own session, keeps no stream of its parent process open, and stops cleanly", async () => {
   const { cwd, state, log } = createFolder();
   // `run` waits until no process holds the starter's streams.
   const started = await run([...START.slice(0, -2), `${await heldPort()}`, "--json"], { cwd });
