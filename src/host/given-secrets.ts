@@ -82,7 +82,10 @@ function readGivenSecret(
   if (!secret.ok) return secret;
   const source = file === "" ? variable : fileVariable;
   if (isValid(secret.value)) return accept({ value: secret.value, source });
-  return usageFailure(`${source} must give ${form}`, `correct it, or unset it for a random one; ${NEW_HINT}`);
+  return usageFailure(
+    `the secret in ${source} must be ${form}`,
+    `correct it, or unset it for a random one; ${NEW_HINT}`,
+  );
 }
 
 const MAX_SECRET_FILE_BYTES = 64 * 1024;
