@@ -281,7 +281,7 @@ const RULES: readonly Rule[] = [
     },
   },
   {
-    rule: "An error of a failing disk names its cause",
+    rule: "A failing disk is reported with its cause",
     check: async (edition, annotate) => {
       if (!CAN_MOUNT) return void (await annotate("not tried: unshare mounts no disks here"));
       const expectDiskFull = (text: string): void => {

@@ -83,7 +83,7 @@ test("a database check finds a damaged page", () => {
 
 /** Writes without end, and checkpoints and restarts the log as often as possible. */
 const WRITER = `
-  import { createTransactor } from "./src/store/connection/group-commit.ts";
+  import { createTransactionRunner } from "./src/store/connection/group-commit.ts";
   import { openWatchedDatabase } from "./src/store/connection/watched-database.ts";
   const opened = openWatchedDatabase(process.argv[1], { kind: JSON.parse(process.argv[2]) });
   const { connection } = opened.value;
@@ -91,7 +91,7 @@ const WRITER = `
   connection.pragma("wal_autocheckpoint = 5");
   const insert = connection.prepare("INSERT INTO a (filling) VALUES (hex(randomblob(2000)))");
   const remove = connection.prepare("DELETE FROM a WHERE x % 7 = 0 OR x < (SELECT max(x) FROM a) - 500");
-  const transact = createTransactor(opened.value);
+  const transact = createTransactionRunner(opened.value);
   for (;;) transact(() => { insert.run(); insert.run(); remove.run(); });
 `;
 

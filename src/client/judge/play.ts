@@ -4,7 +4,7 @@ import { answersIn, mustShopKnow } from "../../core/judge/deliveries.ts";
 import { isRefusal, isUnbooked, judgeHistory } from "../../core/judge/judge.ts";
 import type { ObservedDelivery } from "../../core/judge/observation.ts";
 import { isAnsweredWithSecret } from "../../core/judge/secrets.ts";
-import { neighbourIds } from "../../core/judge/neighbours.ts";
+import { neighbourIds, type NeighbourKind } from "../../core/judge/neighbours.ts";
 import {
   ORDER_NAMES,
   type ConcurrentStep,
@@ -44,20 +44,36 @@ const POLL_PAUSE_MS = 50;
 const SPAN_MS = 72 * 3_600_000;
 const MAX_SPANS = 5;
 const PAGE_LIMIT = 1000;
+const MAX_DRAWS = 5;
 
-export function ordersOf(
+export async function ordersOf(
   bench: Bench,
   { neighbourKind, isOneBrowser }: Pick<History, "neighbourKind" | "isOneBrowser">,
   kind: CheckoutObject,
-): readonly Purchase[] {
-  const id = bench.newId();
-  const ids = neighbourKind === undefined ? [id] : neighbourIds(id, neighbourKind);
+): Promise<readonly Purchase[]> {
+  const ids = await drawUnusedIds(bench, neighbourKind);
   const cookies = isOneBrowser === true ? createCookieJar() : undefined;
   const purchases = ORDER_NAMES.map((name, index) =>
     createPurchase(ids[index] ?? bench.newId(), { kind, name, cookies }),
   );
   for (const { cartId } of purchases) bench.notes.drawnIds.add(cartId);
   return purchases;
+}
+
+/** In a store with many orders, a drawn order_id or its neighbour may already have one. */
+async function drawUnusedIds(
+  { call, newId }: Pick<Bench, "call" | "newId">,
+  neighbourKind: NeighbourKind | undefined,
+): Promise<readonly string[]> {
+  for (let draw = 1; ; draw += 1) {
+    const id = newId();
+    const ids =
+      neighbourKind === undefined ? [id] : neighbourIds(id, neighbourKind).flatMap((one) => one ?? []);
+    const lists = await Promise.all(
+      ids.map((orderId) => call({ name: "listCheckouts", body: { orderId, limit: 1 } })),
+    );
+    if (draw === MAX_DRAWS || lists.every(({ checkouts }) => checkouts.length === 0)) return ids;
+  }
 }
 
 /** Removes the faults in any case. Throws NoOrder if the shop created no order. */

@@ -257,7 +257,7 @@ async function confirm(
 async function playOnce(bench: Bench, { name, kind }: Turn): Promise<PlayResult> {
   const { world, shop } = bench;
   const history = historyOf(name);
-  const orders = ordersOf(bench, history, kind);
+  const orders = await ordersOf(bench, history, kind);
   const facts: Observation[] = [...dialectFacts(bench, false)];
   const endingCount = shop.server?.endings.length ?? 0;
   let problem: NoOrder["reason"] | undefined;
