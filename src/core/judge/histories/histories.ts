@@ -23,7 +23,7 @@ const PLAIN_HISTORY: History = {
   steps: [],
 };
 
-/** Histories that break most shops start first, so that a mistake shows early. */
+/** Histories that break most shops, so that a mistake shows early, and then those that take long. */
 const FIRST_HISTORIES = [
   "answer_lost",
   "restart_at_event",
@@ -40,6 +40,7 @@ const FIRST_HISTORIES = [
   "twin_case",
   "other_amount",
   "webhook_after_question",
+  "answers_lost",
 ];
 
 export function findHistory(name: string): History | undefined {
