@@ -199,6 +199,26 @@ class CompletedShop extends CarefulShop {
   }
 }
 
+/** Repeats its questions by a timer in memory, which a restart ends; an event of the order makes it ask again. */
+class RetriesInMemory extends CarefulShop {
+  private starts = 0;
+
+  override booted(): void {
+    this.starts += 1;
+  }
+
+  override async take(event: ShopEvent): Promise<number> {
+    const { starts } = this;
+    const settle = async (): Promise<void> => {
+      if (this.starts !== starts) return;
+      if ((await this.site.retrieve(event.data.id)).status !== "") await super.take(event);
+      else this.site.harness.clock.after(500, () => void settle());
+    };
+    await settle();
+    return 200;
+  }
+}
+
 /** The mistakes, by the history that finds each: the broken invariant, and the shop. */
 export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop: typeof CarefulShop]>> = {
   other_amount: [
@@ -768,26 +788,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
-  stop_in_outage: [
-    "booked_when_paid",
-    class extends CarefulShop {
-      private starts = 0;
-      override booted(): void {
-        this.starts += 1;
-      }
-      // Keeps its retries in memory; an event of the order makes it ask again.
-      override async take(event: ShopEvent): Promise<number> {
-        const { starts } = this;
-        const settle = async (): Promise<void> => {
-          if (this.starts !== starts) return;
-          if ((await this.site.retrieve(event.data.id)).status !== "") await super.take(event);
-          else this.site.harness.clock.after(500, () => void settle());
-        };
-        await settle();
-        return 200;
-      }
-    },
-  ],
+  stop_in_outage: ["booked_when_paid", RetriesInMemory],
   restart_while_repeated: [
     "booked_when_paid",
     class extends CarefulShop {
@@ -898,26 +899,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
     },
   ],
-  restart_in_outage: [
-    "booked_when_paid",
-    class extends CarefulShop {
-      private starts = 0;
-      override booted(): void {
-        this.starts += 1;
-      }
-      // Repeats its question by a timer in memory, which a restart ends.
-      override async take(event: ShopEvent): Promise<number> {
-        const { starts } = this;
-        const settle = async (): Promise<void> => {
-          if (this.starts !== starts) return;
-          if ((await this.site.retrieve(event.data.id)).status !== "") await super.take(event);
-          else this.site.harness.clock.after(500, () => void settle());
-        };
-        await settle();
-        return 200;
-      }
-    },
-  ],
+  restart_in_outage: ["booked_when_paid", RetriesInMemory],
   restart_in_return: [
     "takes_events",
     class extends CarefulShop {

@@ -20,6 +20,7 @@ import {
   RETURN_LOSS_CAUSES,
   SECOND_ATTEMPT_CAUSES,
   SLOW_API_MS,
+  SLOW_QUESTION_MS,
   startNow,
   TELL,
   TELL_CREATED,
@@ -51,7 +52,6 @@ const PLACE_KINDS = ["api", "events", "attempt", "moment", "later"] as const;
 
 const TELL_FIRST = tellFrom("first");
 
-const SLOW_QUESTION_MS = 1000;
 const SLOW_QUESTION = apiAnswers({ action: "latency", latencyMs: SLOW_QUESTION_MS });
 
 const SECOND_ATTEMPT = {

@@ -119,6 +119,8 @@ export const API_FAILURES = [
 export const NO_ANSWERS = [{ action: "reset" }, { action: "lose_request" }] as const;
 export const API_PROBLEMS = [...API_REFUSALS, ...API_FAILURES, ...NO_ANSWERS];
 export const SLOW_API_MS = 300;
+/** Long enough for another event, or a restart, while the shop waits for the answer. */
+export const SLOW_QUESTION_MS = 1000;
 export const API = {
   busy: apiAnswers({ action: "status", status: 503 }),
   busyForAll: apiAnswers({ action: "status", status: 503 }, "all"),

@@ -17,6 +17,7 @@ import {
   onEach,
   PAY,
   PAYMENT,
+  SLOW_QUESTION_MS,
   startNow,
   TELL,
   TELL_PAID,
@@ -34,7 +35,6 @@ const KILL_AT_ANSWERS = atOnce(
   { tell: "c" },
   { steps: [{ act: "restart" }], share: 1, during: "event" },
 );
-const SLOW_MS = 1000;
 const RESTART_LOSS_CAUSES = causedBy("lost_at_restart", "booked_when_paid", "booked_once", "final_stays");
 
 const LONG_DEFAULTS = { part: "duplicates" } as const;
@@ -153,12 +153,12 @@ export const TIME_HISTORIES = {
       steps: [
         NEW_ORDER,
         on("b", NEW_ORDER, PAY),
-        apiAnswers({ action: "latency", latencyMs: SLOW_MS }, "b"),
+        apiAnswers({ action: "latency", latencyMs: SLOW_QUESTION_MS }, "b"),
         atOnce(startNow(...on("b", tellAs("unanswered", "succeeded"))), {
           steps: [...on("b", TELL_PAID), { act: "restart" }],
           share: 0.3,
           during: "event",
-          delayMs: SLOW_MS,
+          delayMs: SLOW_QUESTION_MS,
         }),
         API.up,
         on("b", EVENTS_AGAIN),
