@@ -37,3 +37,12 @@ test("a combination that --only requests runs before the history outage", () => 
   const names = new Set(["outage", "second_failed.return_begun"]);
   expect(namesOf(SHOP, { ...PLAN, parts: new Set(["duplicates"]), names })).toEqual([...names].toReversed());
 });
+
+test("creates are judged before the histories that take long", () => {
+  const names = namesOf(SHOP, { ...PLAN, isQuick: false, parts: new Set(["duplicates", "idempotency"]) });
+  const lastCreate = Math.max(
+    ...["create_5xx", "keys_digits", "answer_cut"].map((name) => names.indexOf(name)),
+  );
+  expect(lastCreate).toBeLessThan(names.indexOf("webhook_after_question"));
+  expect(lastCreate).toBeLessThan(names.findIndex((name) => (placesIn(name)?.length ?? 0) > 1));
+});

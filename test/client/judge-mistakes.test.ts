@@ -88,6 +88,32 @@ test("a shop that uses one idempotency key for all creates fails checklist run, 
 
 const HELD = { code: 0, left: 0, findings: [], unclear: [] };
 
+test("checklist run repeats no create whose key was refused", async () => {
+  let createCount = 0;
+  class NewKeyForEachCreate extends CarefulShop {
+    override create(orderId: string): ReturnType<CarefulShop["create"]> {
+      createCount += 1;
+      return super.create(orderId, `create-${createCount}`);
+    }
+  }
+  const { findings } = await judge(NewKeyForEachCreate, ["answer_lost"]);
+  // The plain purchase, the create whose answer is lost, and its retry.
+  expect([findings, createCount]).toEqual([["answer_lost: one_key"], 3]);
+});
+
+test("an event that the shop refuses in the plain purchase is delivered again after about a second", async () => {
+  const times: number[] = [];
+  class Redirects extends CarefulShop {
+    override take(): Promise<number> {
+      times.push(this.site.harness.clock.monotonic());
+      return Promise.resolve(302);
+    }
+  }
+  const { findings } = await judge(Redirects, ["payment_again"]);
+  const [firstAt = 0, secondAt = Infinity] = times;
+  expect([findings, secondAt - firstAt < 2500]).toEqual([["plain_purchase: takes_events"], true]);
+});
+
 test("a correct shop passes every history of checklist run that finds a planted mistake, and receives every delivery that the run held back", async () => {
   expect(await judge(CarefulShop, Object.keys(MISTAKES))).toEqual(HELD);
 });

@@ -1,4 +1,5 @@
 import {
+  findBrokenKey,
   hasAnswerArrived,
   retriesEarly,
   isRightlyDone,
@@ -169,7 +170,7 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
     const isKilled = killSignal.aborted || (isPage ? null : false);
     const run = { ...createRun, isKilled, mayFail: search !== undefined, log };
     runs.push(run);
-    if (!run.hasEnded) break;
+    if (!run.hasEnded || findBrokenKey(log, runs) !== undefined) break;
     if (search === undefined ? hasAnswerArrived(log) || isRightlyDone(run) : run.isDone) break;
   }
   if (await isUnsent(play, purchase)) {

@@ -17,7 +17,6 @@ import {
 import { createOrders } from "./checkouts.ts";
 import { createsOf } from "./buy.ts";
 import { awaitNewOrder, awaitReading, isBooked, lookAt, lookFact, quietMs } from "./looks.ts";
-import type { ViewReading } from "./shop/view.ts";
 
 export type PlainPurchase = Awaited<ReturnType<typeof runPlainPurchase>>;
 
@@ -26,7 +25,7 @@ const REREAD_PAUSE_MS = 150;
 /** After this time, the service has delivered the payment event twice. */
 const SLOW_MS = 8000;
 const BUSY_STATUSES = new Set([429, 503]);
-const BUSY_PAUSE_MS = 1100;
+const RETRY_PAUSE_MS = 1100;
 const PLAIN_WATCH_MS = 2500;
 const PLAIN_HISTORY = {
   causes: { booked_when_paid: "loses_plain", takes_events: "refuses_plain" },
@@ -85,8 +84,12 @@ async function purchaseOnce(bench: Bench, onSlow: () => void) {
   facts.push(await lookFact(bench, purchase, firstReading));
   if (firstReading.order === null || firstReading.order.paid) return finish(recording, 0);
   const paidAt = await payOnPage(bench, purchase);
-  const reading = await awaitPayment(bench, purchase, onSlow);
-  const bookingMs = bench.world.monotonic() - paidAt;
+  const firstDeliveries = awaitDeliveries(bench, purchase);
+  const [{ reading, bookedAt }] = await Promise.all([
+    awaitPayment(bench, purchase, { firstDeliveries, onSlow }),
+    firstDeliveries,
+  ]);
+  const bookingMs = bookedAt - paidAt;
   const deliveries = await awaitDeliveries(bench, purchase);
   purchase.isNotified = isAccepted(deliveries);
   facts.push(...refusedFacts(deliveries));
@@ -124,13 +127,20 @@ async function noOrderVerdict(
 }
 
 /** Waits longer than `SLOW_MS` only if the shop has accepted the payment's event. */
-async function awaitPayment(bench: Bench, purchase: Purchase, onSlow: () => void): Promise<ViewReading> {
-  const lastReading = await awaitReading(bench, purchase, { isEnough: isBooked, waitMs: SLOW_MS });
-  if (isBooked(lastReading)) return lastReading;
-  const isSlow = isAccepted(await awaitDeliveries(bench, purchase));
+async function awaitPayment(
+  bench: Bench,
+  purchase: Purchase,
+  { firstDeliveries, onSlow }: { readonly firstDeliveries: Promise<Deliveries>; readonly onSlow: () => void },
+) {
+  const awaitBooking = async (waitMs: number) => {
+    const reading = await awaitReading(bench, purchase, { isEnough: isBooked, waitMs });
+    return { reading, bookedAt: bench.world.monotonic() };
+  };
+  const lastResult = await awaitBooking(SLOW_MS);
+  if (isBooked(lastResult.reading)) return lastResult;
+  const isSlow = isAccepted(await firstDeliveries);
   if (isSlow) onSlow();
-  const waitMs = isSlow ? MAX_SETTLE_MS - SLOW_MS : 0;
-  return awaitReading(bench, purchase, { isEnough: isBooked, waitMs });
+  return awaitBooking(isSlow ? MAX_SETTLE_MS - SLOW_MS : 0);
 }
 
 async function payOnPage({ world, call, signal }: Bench, purchase: Purchase): Promise<number> {
@@ -156,20 +166,33 @@ async function awaitDeliveries({ world, call, signal }: Bench, purchase: Purchas
   const { id: checkoutId, orderId } = lastCheckout(purchase);
   const listDue = async () => {
     const { deliveries } = await call({ name: "listDeliveries", body: { checkoutId, state: "due" } });
-    const isBusy = deliveries.some(({ attempts }) => BUSY_STATUSES.has(attempts.at(-1)?.status ?? 0));
-    if (isBusy) {
-      await world.sleep(BUSY_PAUSE_MS, signal);
+    const mustRetry = deliveries.some(mayBeAccepted);
+    if (mustRetry) {
+      await world.sleep(RETRY_PAUSE_MS, signal);
       await call({ name: "retryDeliveries", body: { orderId } });
     }
-    return { deliveries, isBusy };
+    return { deliveries, mustRetry };
   };
   await poll(world, listDue, {
-    isEnough: ({ deliveries, isBusy }) => !isBusy && deliveries.every(({ attempts }) => attempts.length > 1),
+    // Later events of a checkout wait until the earlier event is accepted.
+    isEnough: ({ deliveries, mustRetry }) =>
+      !mustRetry && oldestByEndpoint(deliveries).every(({ attempts }) => attempts.length > 1),
     waitMs: DELIVERY_TIMEOUT_MS,
     firstPauseMs: REREAD_PAUSE_MS,
     signal,
   });
   return (await call({ name: "listDeliveries", body: { checkoutId } })).deliveries;
+}
+
+function oldestByEndpoint(deliveries: Deliveries): Deliveries {
+  return [...new Map(deliveries.map((delivery) => [delivery.endpointId, delivery])).values()];
+}
+
+/** Whether its endpoint is busy, or has refused the delivery only once. */
+function mayBeAccepted({ attempts }: Deliveries[number]): boolean {
+  const lastAttempt = attempts.at(-1);
+  if (lastAttempt === undefined || lastAttempt.finishedAt === null) return false;
+  return attempts.length === 1 || BUSY_STATUSES.has(lastAttempt.status ?? 0);
 }
 
 function isAccepted(deliveries: Deliveries): boolean {

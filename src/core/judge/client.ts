@@ -89,7 +89,11 @@ export function brokenRuleOf({ runs, liveCount, hasNewOrderId }: WatchedPurchase
   };
 }
 
-function findBrokenKey(log: readonly LoggedCreate[], runs: readonly WatchedRun[]): BrokenFinding | undefined {
+/** No later run changes the finding. */
+export function findBrokenKey(
+  log: readonly LoggedCreate[],
+  runs: readonly WatchedRun[],
+): BrokenFinding | undefined {
   const index = log.findIndex(({ code, arrival }) => arrival === "whole" && KEY_CAUSES.has(code));
   const code = log[index]?.code ?? null;
   const cause = KEY_CAUSES.get(code)?.(log.slice(0, index), runs);

@@ -133,19 +133,6 @@ export const CLIENT_HISTORIES = {
       causes: { one_order: "conflict_new_order" },
     },
   }),
-  ...historiesWith(BOOKING_DEFAULTS, {
-    created_early: {
-      title: ["the order's first event before its create is answered", "首个事件先于创建请求的响应到达"],
-      steps: [withFaults(SLOW_ANSWER), CREATE_WITH_ITS_EVENT, PAYMENT],
-      causes: { booked_when_paid: "early_forgotten" },
-    },
-    second_answer_cut: {
-      // A second attempt may have an order_id that has nothing to do with the first.
-      pace: "alone",
-      title: ["a second attempt whose answer is cut off", "再次下单的响应被截断"],
-      steps: [CANCELLED_ORDER, ...underFaults(atCreate(1, "truncate"))],
-    },
-  }),
   ...historiesWith(CONCURRENT_DEFAULTS, {
     answers_lost: {
       title: ["a create whose answer is lost five times", "创建请求的响应连续丢失五次"],
@@ -217,6 +204,19 @@ export const CLIENT_HISTORIES = {
       pace: "creates",
       steps: [withFaults(ALWAYS_REFUSED), { act: "create", of: "a", expects: "refusal" }, API.up],
       causes: { client_ends: "never_gives_up" },
+    },
+  }),
+  ...historiesWith(BOOKING_DEFAULTS, {
+    created_early: {
+      title: ["the order's first event before its create is answered", "首个事件先于创建请求的响应到达"],
+      steps: [withFaults(SLOW_ANSWER), CREATE_WITH_ITS_EVENT, PAYMENT],
+      causes: { booked_when_paid: "early_forgotten" },
+    },
+    second_answer_cut: {
+      // A second attempt may have an order_id that has nothing to do with the first.
+      pace: "alone",
+      title: ["a second attempt whose answer is cut off", "再次下单的响应被截断"],
+      steps: [CANCELLED_ORDER, ...underFaults(atCreate(1, "truncate"))],
     },
   }),
 };

@@ -23,7 +23,7 @@ const PLAIN_HISTORY: History = {
   steps: [],
 };
 
-/** Histories that break most shops, so that a mistake shows early, and then those that take long. */
+/** Histories that break most shops, so that a mistake shows early. */
 const FIRST_HISTORIES = [
   "answer_lost",
   "restart_at_event",
@@ -38,10 +38,11 @@ const FIRST_HISTORIES = [
   "return_without_payment",
   "unknown_type",
   "twin_case",
+  "twin_head",
   "other_amount",
-  "webhook_after_question",
-  "answers_lost",
 ];
+
+const LONG_HISTORIES = ["webhook_after_question", "answers_lost"];
 
 export function findHistory(name: string): History | undefined {
   if (name === PLAIN_PURCHASE) return PLAIN_HISTORY;
@@ -69,16 +70,28 @@ export function stepTitle(kind: DrillKind, name: string): Words {
   return title ?? [name, name];
 }
 
-/** Histories that wait for others start soon, and an outage is last, because a shop may protect itself after it. */
+/**
+ * The short batch of creates comes before the long batch, so that its mistakes show early too. An outage is last, because
+ * a shop may protect itself after it.
+ */
 export function namesInOrder(combinations: readonly string[]): readonly string[] {
   const names = [
-    ...[EVENT_HISTORIES, PLACES, RETURN_HISTORIES].flatMap((histories) => Object.keys(histories)),
+    ...[EVENT_HISTORIES, PLACES].flatMap((histories) => Object.keys(histories)),
     ...combinations,
-    ...[CLIENT_HISTORIES, TIME_HISTORIES].flatMap((histories) => Object.keys(histories)),
+    ...[RETURN_HISTORIES, CLIENT_HISTORIES, TIME_HISTORIES].flatMap((histories) => Object.keys(histories)),
   ];
   const isLasting = (name: string): boolean =>
     historyOf(name).steps.some(({ act }) => act === "wait_for_others");
-  return [...new Set([...FIRST_HISTORIES, ...names.filter(isLasting), ...names])];
+  const isCreate = (name: string): boolean => historyOf(name).pace === "creates";
+  return [
+    ...new Set([
+      ...FIRST_HISTORIES,
+      ...names.filter(isCreate),
+      ...names.filter(isLasting),
+      ...LONG_HISTORIES,
+      ...names,
+    ]),
+  ];
 }
 
 export const HISTORY_NAMES = namesInOrder([]);
