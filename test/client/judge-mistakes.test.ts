@@ -61,12 +61,13 @@ async function judge(Shop: typeof CarefulShop, histories: readonly string[], set
   };
 }
 
-test("a shop that uses one idempotency key for all creates fails checklist run, and the failed drills are recorded", async () => {
-  class ConstantKey extends CarefulShop {
-    override create(orderId: string): ReturnType<CarefulShop["create"]> {
-      return super.create(orderId, "constant-key");
-    }
+class ConstantKey extends CarefulShop {
+  override create(orderId: string): ReturnType<CarefulShop["create"]> {
+    return super.create(orderId, "constant-key");
   }
+}
+
+test("a shop that uses one idempotency key for all creates fails checklist run, and the failed drills are recorded", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = new ConstantKey(site);
   shop.open();
@@ -87,6 +88,11 @@ test("a shop that uses one idempotency key for all creates fails checklist run, 
 });
 
 const HELD = { code: 0, left: 0, findings: [], unclear: [] };
+
+test("an order whose first create is refused because of its key breaks one_key", async () => {
+  const { findings } = await judge(ConstantKey, ["payment_again"]);
+  expect(findings).toEqual(["payment_again: one_key"]);
+});
 
 test("checklist run repeats no create whose key was refused", async () => {
   let createCount = 0;

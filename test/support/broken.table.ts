@@ -21,10 +21,7 @@ function at(invariant: string, ...histories: readonly (keyof ClientFaults)[]): C
 }
 
 /** The broken histories of a client that uses one key for different purchases. */
-const ONE_KEY: ClientFaults = {
-  ...at("one_key", ...FAILED, "client_killed", ...ALIKE),
-  bought_at_once: "client_ends",
-};
+const ONE_KEY = at("one_key", ...FAILED, "client_killed", ...ALIKE, "bought_at_once");
 
 /**
  * The finding of `explore` for a broken shop: the invariant, the cause, and the smallest schedule. Each step lists the

@@ -815,7 +815,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     },
   ],
   second_numbered: [
-    "client_ends",
+    "one_key",
     class extends CarefulShop {
       override create(orderId: string, key: string): ReturnType<CarefulShop["create"]> {
         const [attempt = "1"] = /\d+$/.exec(key) ?? [];

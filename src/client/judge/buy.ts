@@ -70,8 +70,9 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
   // The order can still be paid, but the customer does not get to its page.
   const isLocked =
     isRepeat && !isNew && play.faults.length === 0 && isOpen(purchase) && !isSentToPage(purchase, runs);
+  const hasNoOrder = !isRepeat && !isRefused && purchase.checkouts.length === 0;
   const deadEnd =
-    (isDead && !isEarly) || isLocked
+    (isDead && !isEarly) || isLocked || hasNoOrder
       ? await deadEndOf(bench, purchase, { runs, sentCount: sentCreates.length })
       : undefined;
   const { notes } = bench;
@@ -122,7 +123,9 @@ async function deadEndOf(
   { runs, sentCount }: { readonly runs: readonly CreateRun[]; readonly sentCount: number },
 ): Promise<CreateFact["deadEnd"]> {
   const log = (await createsOf(bench, expectedOrderId(bench, purchase))).slice(sentCount);
-  if (log.at(-1)?.code === "idempotency_key_reused") return "other_body";
+  const isFirst = purchase.checkouts.length === 0;
+  if (log.at(-1)?.code === "idempotency_key_reused") return isFirst ? "known_key" : "other_body";
+  if (isFirst) return undefined;
   if (log.at(-1)?.code === "order_conflict") return "conflict";
   if (hasAnswerArrived(log)) return "old_page";
   const { id } = lastCheckout(purchase);

@@ -230,13 +230,10 @@ function judgeCreate(fact: CreateFact, renewsOrders: boolean): BrokenFinding | u
   const endlessRun = runs.find(({ hasEnded }) => !hasEnded);
   const endRule = { invariant: "client_ends", expected: factOf("ends_well") } as const;
   if (endlessRun !== undefined) return { ...endRule, got: factOf("time_up") };
+  const keyFinding = { invariant: "one_key", got: "idempotency_key_reused" } as const;
+  if (deadEnd === "known_key") return { ...keyFinding, expected: factOf("same_key"), cause: "alike" };
   if (deadEnd === "other_body")
-    return {
-      invariant: "one_key",
-      expected: factOf("another"),
-      got: "idempotency_key_reused",
-      cause: "attempt_other_body",
-    };
+    return { ...keyFinding, expected: factOf("another"), cause: "attempt_other_body" };
   if (deadEnd === "conflict")
     return {
       invariant: "recovery",

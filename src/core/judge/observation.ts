@@ -53,8 +53,11 @@ export type CreateFact = {
   readonly hasNewOrderId: boolean;
   readonly isShared?: boolean;
   readonly isRenewed?: boolean;
-  /** Why a customer who buys again cannot pay: an ended page, or a refusal of another body or of a new key. */
-  readonly deadEnd?: "old_page" | "other_body" | "conflict" | undefined;
+  /**
+   * Why a customer cannot pay. `known_key`: the key of another order refused the first create. Others are of a purchase
+   * that is repeated: an ended page, or a refusal of another body or of a new key.
+   */
+  readonly deadEnd?: "known_key" | "old_page" | "other_body" | "conflict" | undefined;
 };
 
 /** `isPlain`: nothing disturbs the purchase. */
