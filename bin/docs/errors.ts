@@ -13,8 +13,8 @@ export function errorsPage(): string {
     table(["status", "code", "meaning", "what to do"], ERROR_CODES.map(rowOf)),
     wrap(
       "A client should repeat a create with the same Idempotency-Key if it gets no answer, 408, 429, a 5xx or " +
-        "`idempotency_in_progress`, and in no other case. The commands of this program do so automatically, " +
-        "also after an answer that is not the service's, and end with the exit codes that `checkout --help` lists.",
+        "`idempotency_in_progress`, and in no other case. The commands of this program repeat such a create " +
+        "automatically, also if the answer comes from a proxy. They end with the exit codes that `checkout --help` lists.",
     ),
   ]);
 }

@@ -6,30 +6,35 @@ import { code, page, table, wrap } from "./markdown.ts";
 export function jsonPage(): string {
   return page("Results as JSON", [
     wrap(
-      "With `--json` a command prints its result as one line of JSON, or as one line for each item of a stream such " +
-        "as `listen` or `sandbox logs`, and nothing else on stdout. Names are in snake_case, times are ISO 8601 in " +
-        "UTC, and a field that does not apply is null or missing. An error is one line on stderr, of the kind " +
-        "`error`, and the exit code is not 0. In a shell or a CI job, `jq` reads a field:",
+      "With `--json` a command prints its result as one line of JSON, and nothing else on stdout. A stream, such as " +
+        "`listen` or `sandbox logs`, has one line for each item. Names are in snake_case, times are ISO 8601 in " +
+        "UTC, and a field that does not apply is null or missing. If a command fails, it prints one line of the kind " +
+        "`error` on stderr, and the exit code is not 0. In a shell or a CI job, `jq` reads a field:",
     ),
     SAMPLE,
     wrap(
-      "`hosted-checkout/output.schema.json` has the JSON Schema of each kind below, as `#/$defs/KIND`. A list of one " +
-        "store has the field `store_id`, and one field with its items. The fields of an order or a session are at the top " +
-        "wherever they are printed; the field `data` of a create and of `sessions get` is the old form and will be removed.",
+      "`hosted-checkout/output.schema.json` has the JSON Schema of each kind below, as `#/$defs/KIND`. A list of a " +
+        "store's objects has the field `store_id`, and one field with the objects. The fields of an order or a session are always at the top level. " +
+        "The field `data` of a create and of `sessions get` repeats these fields in the old form, and will be removed.",
     ),
     table(["kind", "content", "printed by", "jq"], Object.entries<OutputKind>(OUTPUT_KINDS).map(rowOf)),
     wrap(
-      "A `run` always has `ok`, `items` and `broken`; it has `verdict`, `drill_id` and `steps` at the top only if it " +
-        "recorded a single part. The `state` of a delivery is one of " +
+      "The `state` of a delivery is one of " +
         `${DELIVERY_STATES.map((state) => `${code(state)} (${DELIVERY_STATE_TEXTS[state]})`).join(", ")}. ` +
-        "To find deliveries with a failed attempt, look at `attempts`, not at `state`. A list has at most `--limit` items; `next_before` is for " +
-        "`--before`, and null at the end:",
+        "To find deliveries with a failed attempt, look at `attempts`, not at `state`.",
+    ),
+    wrap(
+      "A `run` always has `ok`, `items` and `broken`. If the run recorded a single part, it also has `verdict`, " +
+        "`drill_id` and `steps` at the top level. A list has at most `--limit` items; pass its `next_before` to " +
+        "`--before` to read the next items, until `next_before` is null.",
     ),
     table(
       ["to read", "from", "jq"],
       READINGS.map(([goal, from, jq]) => [goal, code(`${from} --json`), filter(jq)]),
     ),
-    wrap("`exec` prints the output of its command, and `mcp` the messages of its protocol."),
+    wrap(
+      "`exec` and `mcp` have no JSON result: `exec` prints the output of its command, and `mcp` the messages of its protocol.",
+    ),
   ]);
 }
 

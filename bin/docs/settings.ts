@@ -29,9 +29,10 @@ export async function settingsPage(registry: RegistrationContext): Promise<strin
     settings.filter(({ variable }) => pattern.test(variable));
   return page("Settings", [
     wrap(
-      "An option wins over its variable, the variable over `checkout.config.json` and `.checkout/`, and these files over " +
-        "the default. Options that apply to a single call, such as `--order-id` or `--json`, have no variable. " +
-        "`checkout whoami` shows each setting of a client with its source. A switch is set by 1 and unset by 0.",
+      "An option overrides its variable, the variable overrides `checkout.config.json` and `.checkout/`, and these " +
+        "files override the default. Options that apply to a single call, such as `--order-id` or `--json`, have no " +
+        "variable. `checkout whoami` shows each setting of a command with its source. In a variable, 1 turns a switch " +
+        "on, and 0 turns it off.",
     ),
     "## Every command",
     settingsTable(settingsLike(/^CHECKOUT_(?!SANDBOX_|LISTEN_)/)),
@@ -44,9 +45,9 @@ export async function settingsPage(registry: RegistrationContext): Promise<strin
     settingsTable(settingsLike(/^CHECKOUT_LISTEN_/)),
     "## Secrets",
     wrap(
-      "Secrets have variables and no options, so no process list shows them. Each variable `CHECKOUT_SANDBOX_…` below " +
-        "also exists with the suffix `_FILE`, and then names a file that contains the secret. The API key of a target of `checkout.config.json` is in " +
-        "`CHECKOUT_TARGET_<NAME>_API_KEY`.",
+      "Secrets have variables and no options, so no process list shows a secret. Each variable `CHECKOUT_SANDBOX_…` " +
+        "below also exists with the suffix `_FILE`, and then names a file that contains the secret. " +
+        "`CHECKOUT_TARGET_<NAME>_API_KEY` has the API key of a target of `checkout.config.json`.",
     ),
     secretsTable(),
   ]);
