@@ -8,7 +8,7 @@ export function jsonPage(): string {
     wrap(
       "With `--json` a command prints its result as one line of JSON, and nothing else on stdout. A stream, such as " +
         "`listen` or `sandbox logs`, has one line for each item. Names are in snake_case, times are ISO 8601 in " +
-        "UTC, and a field that does not apply is null or missing. If a command fails, it prints one line of the kind " +
+        "UTC, and a field that does not apply is null or missing. An error is one line of the kind " +
         "`error` on stderr, and the exit code is not 0. In a shell or a CI job, `jq` reads a field:",
     ),
     SAMPLE,
