@@ -30,7 +30,7 @@ export async function confirm(
   messageEnd = "; nothing was changed",
 ): Promise<void> {
   const isYes = await runUnlessInterrupted(world, (questions) => questions.confirm(message), messageEnd);
-  if (!isYes) throw new Refused(interruptedProblem(messageEnd));
+  if (!isYes) throw new Refused({ ...interruptedProblem(), message: `the answer was no${messageEnd}` });
 }
 
 export type Questions = {

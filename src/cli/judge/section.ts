@@ -85,7 +85,8 @@ async function trustSection(
     });
   const commandsText = commands.map((line) => `  ${printable(line)}`).join("\n");
   printer.info(`${printable(path)} would run:\n${commandsText}`);
-  await confirm(world, "Run these commands now and later, as long as the section does not change?");
+  const question = "Run these commands now and later, as long as the section does not change?";
+  await confirm(world, question, "; nothing was run");
   keepTrust(world, { path, shop });
 }
 
