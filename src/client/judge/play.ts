@@ -4,9 +4,10 @@ import { answersIn, mustShopKnow } from "../../core/judge/deliveries.ts";
 import { isRefusal, isUnbooked, judgeHistory } from "../../core/judge/judge.ts";
 import type { ObservedDelivery } from "../../core/judge/observation.ts";
 import { isAnsweredWithSecret } from "../../core/judge/secrets.ts";
-import { neighbourIds, type NeighbourKind } from "../../core/judge/neighbours.ts";
+import { neighbourIds } from "../../core/judge/neighbours.ts";
 import {
   ORDER_NAMES,
+  orderNamesIn,
   type ConcurrentStep,
   type History,
   type OrderName,
@@ -48,31 +49,34 @@ const MAX_DRAWS = 5;
 
 export async function ordersOf(
   bench: Bench,
-  { neighbourKind, isOneBrowser }: Pick<History, "neighbourKind" | "isOneBrowser">,
+  { neighbourKind, isOneBrowser, steps }: Pick<History, "neighbourKind" | "isOneBrowser" | "steps">,
   kind: CheckoutObject,
 ): Promise<readonly Purchase[]> {
-  const ids = await drawUnusedIds(bench, neighbourKind);
+  const ids =
+    neighbourKind === undefined
+      ? await Promise.all(orderNamesIn(steps).map(() => drawUnused(bench, (id) => [id])))
+      : [await drawUnused(bench, (id) => neighbourIds(id, neighbourKind).flatMap((one) => one ?? []))];
   const cookies = isOneBrowser === true ? createCookieJar() : undefined;
   const purchases = ORDER_NAMES.map((name, index) =>
-    createPurchase(ids[index] ?? bench.newId(), { kind, name, cookies }),
+    createPurchase(ids.flat()[index] ?? bench.newId(), { kind, name, cookies }),
   );
   for (const { cartId } of purchases) bench.notes.drawnIds.add(cartId);
   return purchases;
 }
 
 /** In a store with many orders, a drawn order_id or its neighbour may already have one. */
-async function drawUnusedIds(
-  { call, newId }: Pick<Bench, "call" | "newId">,
-  neighbourKind: NeighbourKind | undefined,
+async function drawUnused(
+  { call, newId, notes }: Pick<Bench, "call" | "newId" | "notes">,
+  withNeighbours: (id: string) => readonly string[],
 ): Promise<readonly string[]> {
   for (let draw = 1; ; draw += 1) {
-    const id = newId();
-    const ids =
-      neighbourKind === undefined ? [id] : neighbourIds(id, neighbourKind).flatMap((one) => one ?? []);
+    const ids = withNeighbours(newId());
     const lists = await Promise.all(
       ids.map((orderId) => call({ name: "listCheckouts", body: { orderId, limit: 1 } })),
     );
-    if (draw === MAX_DRAWS || lists.every(({ checkouts }) => checkouts.length === 0)) return ids;
+    const areUnused =
+      lists.every(({ checkouts }) => checkouts.length === 0) && !ids.some((id) => notes.drawnIds.has(id));
+    if (areUnused || draw === MAX_DRAWS) return ids;
   }
 }
 

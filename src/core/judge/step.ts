@@ -153,3 +153,10 @@ export type History = {
   readonly isLong?: true;
   readonly causes?: Readonly<Partial<Record<JudgedInvariant, Cause>>>;
 };
+
+/** Order `a` and all up to the last order that the steps name. No other text in a step has one letter. */
+export function orderNamesIn(steps: readonly Step[]): readonly OrderName[] {
+  const texts = JSON.stringify(steps);
+  const lastIndex = ORDER_NAMES.findLastIndex((name) => texts.includes(`"${name}"`));
+  return ORDER_NAMES.slice(0, Math.max(0, lastIndex) + 1);
+}
