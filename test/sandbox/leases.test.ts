@@ -137,7 +137,7 @@ async function expectNothingLeft(site: Site, label: string): Promise<void> {
 const STEPS: Readonly<Record<DrillKind, number>> = {
   duplicates: 34,
   idempotency: 13,
-  browser_return: 35,
+  browser_return: 36,
   webhook: CASE_NAMES.length,
 };
 

@@ -722,15 +722,13 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
   bought_during_payment: [
     "booked_when_paid",
     class extends CarefulShop {
-      // Writes what it read before it asked the API.
+      // Writes what it read before it sent its create again.
       override async buy(orderId: string): Promise<string | undefined> {
         const order = this.orders.get(orderId);
-        const id = [...(order?.checkouts.keys() ?? [])].at(-1);
-        const state = order?.checkouts.get(id ?? "");
-        if (order === undefined || id === undefined || state === undefined) return super.buy(orderId);
-        await this.site.retrieve(id);
-        order.checkouts.set(id, { ...state });
-        return super.buy(orderId);
+        const [id, state] = [...(order?.checkouts.entries() ?? [])].at(-1) ?? [];
+        const url = await super.buy(orderId);
+        if (id !== undefined && state !== undefined) order?.checkouts.set(id, { ...state });
+        return url;
       }
     },
   ],
@@ -1016,6 +1014,46 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       override async take(event: ShopEvent): Promise<number> {
         const isLocked = this.lockedAt.get(event.data.order_id) === this.site.harness.clock.now();
         return isLocked ? 200 : super.take(event);
+      }
+    },
+  ],
+  return_during_pending: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private endWait: (() => void) | undefined;
+      private hasPayment = false;
+      // Writes the pending status that it read, over a later status.
+      override async welcome(query: URLSearchParams): Promise<void> {
+        const id = query.get("session_id") ?? "";
+        const { status } = await this.site.retrieve(id);
+        if (status !== "pending") return;
+        if (!this.hasPayment)
+          await new Promise<void>((resolve) => {
+            this.endWait = resolve;
+          });
+        this.orders.get(query.get("order_id") ?? "")?.checkouts.set(id, { status, sequence: 0 });
+      }
+      override async take(event: ShopEvent): Promise<number> {
+        const answer = await super.take(event);
+        if (event.data.status === "succeeded") {
+          this.hasPayment = true;
+          this.endWait?.();
+        }
+        return answer;
+      }
+    },
+  ],
+  bought_after_return: [
+    "recovery",
+    class extends CarefulShop {
+      private readonly givenUp = new Set<string>();
+      // Begins another attempt although the first can still be paid.
+      override async welcome(query: URLSearchParams): Promise<void> {
+        const { status } = await this.site.retrieve(query.get("session_id") ?? "");
+        if (status === "created") this.givenUp.add(query.get("order_id") ?? "");
+      }
+      override create(orderId: string, key: string): ReturnType<CarefulShop["create"]> {
+        return super.create(orderId, this.givenUp.has(orderId) ? `${key}-again` : key);
       }
     },
   ],

@@ -18,6 +18,7 @@ import {
   startNow,
   TELL,
   TELL_CREATED,
+  VISIT,
 } from "./steps.ts";
 
 function retriedCreate(order: OrderName): Step {
@@ -175,6 +176,15 @@ export const CLIENT_HISTORIES = {
         on("c", NEW_ORDER, PAY, BUY_AGAIN, TELL, LOOK),
       ],
       causes: { booked_when_paid: "gives_up_again" },
+    },
+    bought_after_return: {
+      title: ["an order bought again after a return without a payment", "未支付就返回后再次下单"],
+      needs: ["setsIds", "returnUrl"],
+      steps: [
+        on("a", NEW_ORDER, VISIT, BUY_AGAIN, PAYMENT),
+        on("b", NEW_ORDER, end("pending"), VISIT, BUY_AGAIN, PAYMENT),
+      ],
+      causes: { booked_when_paid: "gives_up" },
     },
     bought_other_method: {
       title: ["an open order bought again with another payment method", "待支付时换一种支付方式再次下单"],

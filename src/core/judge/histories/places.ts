@@ -1,6 +1,7 @@
 // A combination has at most one place of each kind; its name lists its places: second_failed.payment_first.
 import type { Words } from "../../language.ts";
-import type { History, ReturnForm, Step } from "../step.ts";
+import type { ScheduledFault } from "../schedule.ts";
+import { MAX_TIMES, type History, type ReturnForm, type Step } from "../step.ts";
 import {
   API,
   apiAnswers,
@@ -52,6 +53,13 @@ const PLACE_KINDS = ["api", "events", "attempt", "moment", "later"] as const;
 
 const TELL_FIRST = tellFrom("first");
 
+const SLOW_CREATE: ScheduledFault = {
+  action: "latency",
+  latencyMs: SLOW_API_MS,
+  match: { method: "POST" },
+  times: MAX_TIMES,
+};
+
 const SLOW_QUESTION = apiAnswers({ action: "latency", latencyMs: SLOW_QUESTION_MS });
 
 const SECOND_ATTEMPT = {
@@ -71,19 +79,28 @@ function laterAttempt(title: Words, ...outcomes: readonly UnpaidEnd[]): Place {
  * The customer pays, and the events arrive, while the shop asks a slow API for a return page. The page is timed with
  * another order, because a shop may do some work only at the first return to an order.
  */
-function withinReturn(share: number, title: Words, form: ReturnForm = {}): Place {
+function withinReturn(
+  share: number,
+  title: Words,
+  {
+    form = {},
+    before = [],
+    api: slowApi = API.slow,
+  }: { readonly form?: ReturnForm; readonly before?: readonly OrderStep[]; readonly api?: FaultsStep } = {},
+): Place {
   return {
     kind: "moment",
     title,
     part: "browser_return",
     needs: ["returnUrl"],
     causes: RETURN_LOSS_CAUSES,
-    api: API.slow,
+    api: slowApi,
     payment: (events, api) => [
       ...on("b", ...NEW_ORDER),
       { ...api, of: "b" },
       ...on("b", VISIT),
       api,
+      ...before,
       atOnce(startNow(visitAs(form)), { steps: [PAY, ...events], share, during: "visit" }),
     ],
   };
@@ -178,8 +195,13 @@ export const PLACES = {
   return_half: withinReturn(0.5, ["a payment halfway through a return page", "返回页面生成中途支付"]),
   return_ending: withinReturn(0.8, ["a payment at the end of a return page", "返回页面生成末尾支付"]),
   return_closed: withinReturn(0.8, ["a return page that the customer closes", "顾客中途关闭返回页面"], {
-    isClosed: true,
+    form: { isClosed: true },
   }),
+  return_during_pending: withinReturn(
+    0.3,
+    ["a payment that succeeds while a return page reads it as pending", "返回页面读到处理中时支付成功"],
+    { before: [end("pending")], api: SLOW_QUESTION },
+  ),
   return_same_moment: {
     kind: "moment",
     title: ["the webhook and two returns at the same moment", "Webhook 与两次返回同时到达"],
@@ -194,7 +216,8 @@ export const PLACES = {
     part: "idempotency",
     needs: ["create", "setsIds"],
     causes: { booked_when_paid: "gives_up_again", final_stays: "create_resets" },
-    api: API.slow,
+    // The shop may send its create again, or ask about the checkout.
+    api: { ...API.slow, faults: [...API.slow.faults, SLOW_CREATE] },
     payment: (events) => [
       atOnce(startNow(BUY_AGAIN), {
         steps: [PAY, ...events],
