@@ -98,7 +98,7 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
   else if (!isRefused && purchase.checkouts.length === 0) {
     const viewLook = shop.view === undefined ? undefined : await lookAgain(bench, purchase);
     if (viewLook?.view?.paid === true) {
-      // The view shows a payment, although no order exists.
+      // A payment shown without an order must be judged, so the play does not end with `NoOrder`.
       play.facts.push(viewLook);
       return false;
     }

@@ -29,7 +29,7 @@ export type EventVariant = Mutations & {
 
 export const UNCHANGED_EVENT: EventVariant = { text: "{type}" };
 
-/** Most tables of exchange rates lack these currencies; an order has at most one of them. */
+/** Many tables of exchange rates lack these currencies. Two, so that one of them differs from the order's currency. */
 const RARE_CURRENCIES = ["ISK", "XPF"];
 const LIKE_CURRENCIES = new Map([
   ["USD", "HKD"],

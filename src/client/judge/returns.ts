@@ -15,7 +15,10 @@ type ReturnVisit = {
   readonly checkout: ViewedCheckout;
   readonly form?: Omit<ReturnForm, "session">;
   readonly session: string | null;
-  /** The lowest status that is not an arrival: a shop may refuse other sessions, and fail while the API fails. Default: 300. */
+  /**
+   * The lowest status that counts as a failure. 500 permits a shop to refuse another customer's session; 600 permits
+   * every status, because the API fails. Default: 300.
+   */
   readonly firstFailureStatus?: 300 | 500 | 600;
   /** Kept for all visits, so that the shop recognises the customer's session. */
   readonly cookies: CookieJar;

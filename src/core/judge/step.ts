@@ -111,7 +111,10 @@ export type Step =
   | { readonly act: "wait"; readonly milliseconds: number }
   | { readonly act: "await"; readonly of: OrderName; readonly kind: "create" | "question" }
   | { readonly act: "wait_for_others"; readonly minMs: number }
-  /** It begins `afterMs` after `during`'s event is sent, or after a share of the time that the last event took. */
+  /**
+   * Also sends the payment event of order `during`. The restart begins `afterMs` later, or after `share` of the time that
+   * the last event took.
+   */
   | {
       readonly act: "restart";
       readonly mode?: "stop";

@@ -147,7 +147,7 @@ export function filterAddresses(
   return refuseFact("target_resolves", { host: target.host, addresses: addressesText });
 }
 
-/** Refuses with `invalid_parameter` a name that resolves to no address, or only to addresses that are never used. */
+/** Refuses with `invalid_parameter` a name that resolves to no address, or only to forbidden addresses. */
 export async function resolveTargetHost(
   host: string,
   resolve: (name: string) => Promise<readonly string[]>,
