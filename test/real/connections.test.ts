@@ -56,7 +56,7 @@ const untilAnswered = (client: Client, times = 1): Promise<unknown> =>
 const untilClosed = (client: Client): Promise<unknown> =>
   eventually("it is closed", () => expect(client.isClosed).toBe(true));
 
-test("a new connection replaces the oldest half-open connection", async () => {
+test("a new connection to a full server replaces the oldest connection with an incomplete head", async () => {
   const { client } = await open();
   const halves: Client[] = [];
   for (let count = 0; count < 3 * LIMIT; count += 1) halves.push(await client("GET / HTTP/1.1\r\nHost"));

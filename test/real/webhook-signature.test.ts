@@ -423,7 +423,7 @@ function signedHeaders(): Record<string, string> {
   return { [DEFAULT_HEADER_NAMES.timestamp]: String(AT), [DEFAULT_HEADER_NAMES.signature]: RIGHT };
 }
 
-test("verifyWebhook refuses every wrong request with a code and a sentence, without throwing", () => {
+test("verifyWebhook refuses every wrong request with a code and a message, without throwing", () => {
   expect(REFUSED_REQUESTS.length).toBeGreaterThanOrEqual(60);
   expect(verifyWebhook(request())).toMatchObject({ ok: true });
   expect(verifyWebhook(request({ headers: signedHeaders() }))).toMatchObject({ ok: true, eventId: "e1" });
