@@ -93,7 +93,10 @@ export const CLIENT_HISTORIES = {
       steps: underFaults(ANSWER_LOST, atCreate(2, "lose_answer")),
     },
     answer_cut: {
-      title: ["a create whose answer is cut off, then empty", "创建请求的响应被截断，之后为空"],
+      title: [
+        "a create whose first answer is cut off and whose second answer is empty",
+        "创建请求的首次响应被截断，第二次响应为空",
+      ],
       steps: underFaults(atCreate(1, "truncate"), atCreate(2, "empty")),
     },
     create_unsent: {
