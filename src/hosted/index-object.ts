@@ -3,7 +3,7 @@ import { NEW_MERCHANT } from "../core/control/operations/stores.ts";
 import type { FirstStore } from "./shared/settings.ts";
 import { accept, mapValue } from "../core/outcome.ts";
 import { refuseFact } from "../core/refusals.ts";
-import { refuseNoStore } from "../sandbox/with-store.ts";
+import { refuseWithoutStore } from "../sandbox/with-store.ts";
 import { findStoresToErase, finishErasures } from "../sandbox/runtime/erase.ts";
 import { createFailureLog } from "../sandbox/runtime/failure-log.ts";
 import type { Erasure } from "../store/erasures.ts";
@@ -141,7 +141,7 @@ function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
     },
     describeSandbox: async () => {
       const firstStore = store.stores.first();
-      if (firstStore === undefined) return refuseNoStore();
+      if (firstStore === undefined) return refuseWithoutStore();
       return storeObject(env, firstStore.id).describe().catch(throwObjectFailure);
     },
   };

@@ -5,7 +5,7 @@ import { INDEX_NAME } from "./shared/marks.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { refuseFact } from "../core/refusals.ts";
 import { OWNER } from "../sandbox/access/caller.ts";
-import { refuseNoStore } from "../sandbox/with-store.ts";
+import { refuseWithoutStore } from "../sandbox/with-store.ts";
 import { runOperation } from "../sandbox/control/handlers.ts";
 import { finishErasures, resetStores } from "../sandbox/runtime/erase.ts";
 import { insertStore, type NewStore } from "../sandbox/runtime/seed.ts";
@@ -81,7 +81,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
 
   async describe(): Promise<Outcome<SandboxDescription>> {
     const { openedStore } = this;
-    if (openedStore === undefined) return refuseNoStore();
+    if (openedStore === undefined) return refuseWithoutStore();
     const call = { storeId: openedStore.storeId, id: "", requestId: "", caller: OWNER, body: undefined };
     return runOperation(openedStore.sandbox.context, "describeSandbox", call);
   }

@@ -74,7 +74,7 @@ export function refuseUnknownStore(storeId: string): Outcome<never> {
   return refuseFact("no_store", { store: storeId }, { next: STORES_HINT });
 }
 
-export function refuseNoStore(): Outcome<never> {
+export function refuseWithoutStore(): Outcome<never> {
   return refuseFact("no_store_yet", {}, { next: STORES_HINT });
 }
 

@@ -28,7 +28,7 @@ import { defaultStoreOf, hasAccessToExistingStore, requireRole, type Caller } fr
 import { withoutSecrets } from "../access/redaction.ts";
 import { answerRefusal, type Answer } from "../answer.ts";
 import type { Area, AreaRoute, AreaRequest } from "../area.ts";
-import { refuseNoStore, refuseUnknownStore } from "../with-store.ts";
+import { refuseWithoutStore, refuseUnknownStore } from "../with-store.ts";
 import type { OperationCall, OperationContext } from "./handler.ts";
 import { runOperation } from "./handlers.ts";
 import { admitToControl } from "../control-admission.ts";
@@ -168,7 +168,7 @@ async function run<Name extends OperationName>(
 function findStore({ store }: ControlContext, caller: Caller, storeId: string): Outcome<string> {
   if (storeId === "") return accept(storeId);
   const id = storeId === DEFAULT_STORE ? defaultStoreOf(store, caller) : storeId;
-  if (id === undefined) return refuseNoStore();
+  if (id === undefined) return refuseWithoutStore();
   return hasAccessToExistingStore(store, caller, id) ? accept(id) : refuseUnknownStore(id);
 }
 
