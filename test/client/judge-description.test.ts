@@ -34,6 +34,8 @@ type Report = {
   readonly not_judged: readonly { readonly history: string | null; readonly reason: string; field: string }[];
 };
 
+const OK_ANSWER = { status: 200, headers: {}, body: "" };
+
 /** Runs `checklist run duplicates` for a shop that a section or options describe. */
 async function judge({
   kind = {},
@@ -205,6 +207,31 @@ test("checklist run webhooks and checklist run idempotency also read the shop se
   expect(harness.commands).toEqual([]);
   const run = await harness.run([...client, "--trust-config"]);
   expect([run.stderr, harness.commands[0]?.commandLine]).toEqual([run.stderr, "create-order"]);
+});
+
+test("a served shop without a page at the described path is refused, and leaves no endpoint behind", async () => {
+  const section = { ...PAGE_SHOP, endpoint: "/hook" };
+  const { code, stderr, harness, shop } = await judge({ section, options: ["--trust-config", "--json"] });
+  expect([code, stderr]).toEqual([2, expect.stringContaining("404")]);
+  const { stdout } = await harness.run(["endpoints", "list", "--json"]);
+  expect([JSON.parse(stdout), shop.served.length]).toEqual([expect.objectContaining({ endpoints: [] }), 1]);
+});
+
+test("a shop is not served while another program uses the port of its endpoint", async () => {
+  const { site, harness } = await judge({ section: PAGE_SHOP, options: ["--only", "no_such_history"] });
+  await site.addEndpoint(`${SHOP}/hooks`);
+  harness.occupy(3000, { answer: () => Promise.resolve(OK_ANSWER), refuse: () => OK_ANSWER });
+  const { code, stderr } = await harness.run(["checklist", "run", "--trust-config", "--json"]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("3000")]);
+  expect(harness.commands).toEqual([]);
+});
+
+test("a run names an endpoint at which nothing listens, if another endpoint answers", async () => {
+  const { site, harness } = await judge({ options: ["--only", "no_such_history"] });
+  const { id } = await site.addEndpoint("http://localhost:3001/old");
+  const run = ["checklist", "run", "duplicates", ...VIEW, "--json"];
+  const { code, stderr } = await harness.run(run);
+  expect([code, stderr]).toEqual([5, expect.stringContaining(`checkout endpoints remove ${id}`)]);
 });
 
 test("explore reads order_view and serve from the shop section, and runs no unconfirmed command", async () => {

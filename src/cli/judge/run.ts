@@ -21,7 +21,10 @@ import { english } from "../../core/language.ts";
 import { register, registerAction, type Context, type Group } from "../command.ts";
 import { DRILL_NAMES } from "../../core/readiness/names.ts";
 import { EXIT, Refused, refuseUsage, START_SANDBOX } from "../problem.ts";
+import { findEndpoints } from "../../client/judge/events.ts";
+import { parseShopTarget, sendLocally } from "../../client/judge/shop/view.ts";
 import { poll } from "../../client/poll.ts";
+import { printable } from "../../core/text.ts";
 import { createOperationCaller, runUnderLease } from "../target/call.ts";
 import { requireControlTarget, withStoreKey } from "../target/control.ts";
 import { runWithSpinner } from "../request/exchange.ts";
@@ -136,6 +139,30 @@ async function refuseHeldEndpoint(call: CallOperation): Promise<void> {
   throw new Refused({ exitCode: EXIT.conflict, code: "state_conflict", message, next });
 }
 
+/** The events of an endpoint without a shop stay unanswered, such as the endpoint of an earlier run with another path. */
+async function refuseSilentEndpoint({ context: { world }, control, call, signal }: Run): Promise<void> {
+  const endpoints = await findEndpoints(call);
+  const answers = await Promise.all(
+    endpoints.map(({ url }) =>
+      sendLocally(world, control, { url: new URL(url).origin, headers: {}, signal }),
+    ),
+  );
+  const isSilent = (index: number): boolean => {
+    const answer = answers[index];
+    return answer?.ok === false && answer.failure === "unreachable";
+  };
+  const silentEndpoint = endpoints.find(
+    ({ url }, index) => isSilent(index) && parseShopTarget(control, url).ok,
+  );
+  if (silentEndpoint === undefined || answers.every((_, index) => isSilent(index))) return;
+  throw new Refused({
+    exitCode: EXIT.conflict,
+    code: "state_conflict",
+    message: `nothing listens at ${printable(silentEndpoint.url)}, which is an enabled endpoint`,
+    next: `checkout endpoints remove ${silentEndpoint.id}`,
+  });
+}
+
 async function refuseUnknownHistory(text: string): Promise<Refused> {
   const part = Object.values(DRILL_NAMES).find((name) => isSameExceptPlural(name, text.replaceAll("_", "-")));
   if (part !== undefined)
@@ -156,8 +183,7 @@ async function runParts(context: Context, options: RunOptions, parts: ReadonlySe
   if (unknownName !== undefined) throw await refuseUnknownHistory(unknownName);
   const control = await requireControlTarget(context);
   const description = await describeShop(context, options);
-  const readsOrders = parts.size > 1 || !parts.has("idempotency");
-  if (!readsOrders && description.create === undefined)
+  if (!readsOrders(parts) && description.create === undefined)
     throw refuseUsage(
       "the part on creates needs a command or a page of your shop that creates an order",
       'add --create "node create-order.js"; checkout checklist --item idempotency_replay shows the log',
@@ -167,7 +193,12 @@ async function runParts(context: Context, options: RunOptions, parts: ReadonlySe
     ({ signal }) => {
       const timeoutMs = (options.budget ?? BUDGET_MS) + KEY_MARGIN_MS;
       const act = async (keyedContext: Context): Promise<RunReport> => {
-        await using shop = await bindShop(keyedContext, { control, description, readsOrders, signal });
+        await using shop = await bindShop(keyedContext, {
+          control,
+          description,
+          readsOrders: readsOrders(parts),
+          signal,
+        });
         const call = createOperationCaller(keyedContext, control);
         const run = { context: keyedContext, options, control, call, description, shop, parts, signal };
         const runReport = await runAll(run);
@@ -182,6 +213,10 @@ async function runParts(context: Context, options: RunOptions, parts: ReadonlySe
     runText(report, { ...context.printer, showsAll: options.all === true }),
   );
   return report.isInterrupted ? EXIT.interrupted : EXIT_OF_VERDICT[verdictOfRun(report)];
+}
+
+function readsOrders(parts: ReadonlySet<Part>): boolean {
+  return parts.size > 1 || !parts.has("idempotency");
 }
 
 const MAX_HELD_EVENTS_WAIT_MS = 5000;
@@ -217,6 +252,7 @@ async function runAll(run: Run): Promise<RunReport> {
       ? await createOrderSource(context, options, control)
       : ({ setsIds: usesId(shop.create) ? true : undefined } as const);
   await refuseHeldEndpoint(call);
+  if (readsOrders(run.parts)) await refuseSilentEndpoint(run);
   const { dialect, capabilities } = await call({ name: "storeSummary", body: undefined });
   const plainBench = createBench({
     world,

@@ -4,6 +4,8 @@ import { shopOf, type ShopDescription } from "../../client/judge/shop/descriptio
 import { fillAddress, parseShopTarget, sendLocally } from "../../client/judge/shop/view.ts";
 import { ShopFailure, startShop, type ServedShop } from "../../client/judge/shop/served-shop.ts";
 import { runMerchantCommand } from "../../client/merchant-command.ts";
+import { buildDrillRequest } from "../../core/judge/forms/requests.ts";
+import { DRILL_CASES } from "../../core/readiness/drills/webhook.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { catchRefusal, EXIT, Refused, refuseUsage } from "../problem.ts";
@@ -82,10 +84,10 @@ async function serveShop(
   );
   const { signingSecret } = await callAt(context, control, { name: "storeAccess", body: undefined });
   const env = { ...accessEnv, CHECKOUT_SIGNING_SECRET: signingSecret };
-  /** Without a described endpoint, the shop may have no page for webhooks. */
-  const hasNoPage = async (url: string): Promise<boolean> => {
-    const answer = await sendLocally(context.world, control, { method: "POST", url, headers: {}, signal });
-    return answer.ok && answer.status === 404;
+  const readMissingStatus = async (url: string): Promise<number | undefined> => {
+    const request = await signedTestRequest(context, control, signingSecret);
+    const answer = await sendLocally(context.world, control, { ...request, method: "POST", url, signal });
+    return answer.ok && MISSING_PAGE_STATUSES.has(answer.status) ? answer.status : undefined;
   };
   const ownPort = ownEndpoint && Number(new URL(ownEndpoint.url).port);
   try {
@@ -95,7 +97,16 @@ async function serveShop(
       { commandLine: serve, receiverPath: path, env, port: ownPort === 0 ? undefined : ownPort },
     );
     if (ownEndpoint !== undefined) return shop;
-    if (description.endpoint === undefined && (await hasNoPage(`${originOf(shop)}${path}`))) return shop;
+    const missingStatus = await readMissingStatus(shop.receiverUrl);
+    // Without a described endpoint, the shop may have no page for webhooks.
+    if (missingStatus !== undefined && description.endpoint === undefined) return shop;
+    if (missingStatus !== undefined) {
+      await shop.stop();
+      throw refuseUsage(
+        `--endpoint: your shop answers ${missingStatus} to a correctly signed webhook at ${printable(path)}`,
+        "correct the path; nothing was done",
+      );
+    }
     const body = { url: shop.receiverUrl };
     const { id } = await callAt(context, control, { name: "addEndpoint", body });
     const stop = async (): Promise<void> => {
@@ -106,8 +117,21 @@ async function serveShop(
     return { ...shop, stop };
   } catch (error) {
     if (!(error instanceof ShopFailure)) throw error;
-    throw refuseUsage(`--serve: ${error.message}`, "the command must listen on the port in PORT");
+    throw refuseUsage(`--serve: ${error.message}`, error.next);
   }
+}
+
+const MISSING_PAGE_STATUSES: ReadonlySet<number> = new Set([404, 405, 410]);
+
+/** A receiver may answer an unsigned request as if it had no page. */
+async function signedTestRequest(context: Context, control: ControlTarget, secret: string) {
+  const { world } = context;
+  const { dialect } = await callAt(context, control, { name: "storeSummary", body: undefined });
+  const event = { id: world.freshId(), storeId: world.freshId(), createdAt: world.now() };
+  const options = { secret, retiredSecret: undefined, realNow: world.now(), dialect };
+  const events = { own: event, first: event, order: null };
+  const { headers, body } = buildDrillRequest(DRILL_CASES.good_event, events, options).request;
+  return { headers, body };
 }
 
 const RESTART_TIMEOUT_MS = 120_000;

@@ -22,6 +22,12 @@ export type ServedShop = Awaited<ReturnType<typeof startShop>>;
 
 export class ShopFailure extends Error {
   override readonly name = "ShopFailure";
+  readonly next: string;
+
+  constructor(message: string, next = "the command must listen on the port in PORT") {
+    super(message);
+    this.next = next;
+  }
 }
 
 export type ShopWorld = {
@@ -45,6 +51,11 @@ export async function startShop(
   const endings: StepValue[] = [];
   const start = (port: number): Promise<RunningShop> =>
     serveShop(shopWorld, { commandLine, env, port, endings });
+  if (requestedPort !== undefined && (await isReachable(world, requestedPort)))
+    throw new ShopFailure(
+      `port ${requestedPort} of your enabled endpoint is in use by a running program`,
+      "stop that program; or omit serve, to test the shop that is running",
+    );
   let port = requestedPort ?? (await freePort(world));
   let isDown = false;
   let shop = await start(port).catch(async (error: unknown) => {
