@@ -234,6 +234,15 @@ test("a run names an endpoint at which nothing listens, if another endpoint answ
   expect([code, stderr]).toEqual([5, expect.stringContaining(`checkout endpoints remove ${id}`)]);
 });
 
+test("a run that is refused before its purchase leaves no endpoint of the served shop", async () => {
+  const { site, harness } = await judge({ section: PAGE_SHOP, options: ["--only", "no_such_history"] });
+  const { id } = await site.addEndpoint("http://localhost:3001/old");
+  const { code } = await harness.run(["checklist", "run", "--trust-config", "--json"]);
+  const { stdout } = await harness.run(["endpoints", "list", "--json"]);
+  const { endpoints } = JSON.parse(stdout) as { readonly endpoints: readonly { readonly id: string }[] };
+  expect([code, endpoints.map((endpoint) => endpoint.id)]).toEqual([5, [id]]);
+});
+
 test("explore reads order_view and serve from the shop section, and runs no unconfirmed command", async () => {
   const site = await openWebhookSite();
   const { harness } = site;

@@ -253,6 +253,7 @@ async function runAll(run: Run): Promise<RunReport> {
       : ({ setsIds: usesId(shop.create) ? true : undefined } as const);
   await refuseHeldEndpoint(call);
   if (readsOrders(run.parts)) await refuseSilentEndpoint(run);
+  shop.keepEndpoint();
   const { dialect, capabilities } = await call({ name: "storeSummary", body: undefined });
   const plainBench = createBench({
     world,

@@ -12,13 +12,16 @@ import { catchRefusal, EXIT, Refused, refuseUsage } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { connectToSandbox } from "../target/resolve.ts";
 
-export type BoundShop = JudgedShop & AsyncDisposable;
+export type BoundShop = JudgedShop &
+  AsyncDisposable & {
+    /** An endpoint that was added for a served shop stays in the store after the shop has stopped. */
+    readonly keepEndpoint: () => void;
+  };
 
 type Binding = {
   readonly control: ControlTarget;
   readonly description: ShopDescription;
   readonly readsOrders: boolean;
-  readonly isTrial?: true;
   readonly signal: AbortSignal;
 };
 
@@ -46,6 +49,7 @@ export async function bindShop(context: Context, binding: Binding): Promise<Boun
     kill: shop.kill ?? servedShop?.restart,
     restart: servedShop?.restart ?? createRestart(context, binding),
     server: servedShop,
+    keepEndpoint: () => servedShop?.keepEndpoint?.(),
     [Symbol.asyncDispose]: async () => servedShop?.stop(),
   };
 }
@@ -73,8 +77,8 @@ function originOf({ port }: Pick<ServedShop, "port">): string {
 async function serveShop(
   context: Context,
   binding: Binding & { readonly accessEnv: Readonly<Record<string, string | undefined>> },
-): Promise<ServedShop | undefined> {
-  const { control, description, accessEnv, isTrial, signal } = binding;
+): Promise<(ServedShop & Partial<Pick<BoundShop, "keepEndpoint">>) | undefined> {
+  const { control, description, accessEnv, signal } = binding;
   const { serve, endpoint = "/hooks" } = description;
   if (serve === undefined) return undefined;
   const path = endpoint.startsWith("/") ? endpoint : new URL(endpoint).pathname;
@@ -109,12 +113,16 @@ async function serveShop(
     }
     const body = { url: shop.receiverUrl };
     const { id } = await callAt(context, control, { name: "addEndpoint", body });
+    let isKept = false;
+    const keepEndpoint = (): void => {
+      isKept = true;
+    };
     const stop = async (): Promise<void> => {
       await shop.stop();
       const removeCall = { name: "setEndpointState", id, body: { action: "remove" } } as const;
-      if (isTrial === true) await catchRefusal(callAt(context, control, removeCall));
+      if (!isKept) await catchRefusal(callAt(context, control, removeCall));
     };
-    return { ...shop, stop };
+    return { ...shop, stop, keepEndpoint };
   } catch (error) {
     if (!(error instanceof ShopFailure)) throw error;
     throw refuseUsage(`--serve: ${error.message}`, error.next);

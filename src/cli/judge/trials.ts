@@ -45,7 +45,7 @@ export function tryShop(
 ): Promise<readonly Trial[]> {
   const { world } = context;
   return runWithSpinner(context, async ({ signal }) => {
-    await using shop = await bindShop(context, { control, description, readsOrders, isTrial: true, signal });
+    await using shop = await bindShop(context, { control, description, readsOrders, signal });
     const call = createOperationCaller(context, control);
     const orderIds = await createOrderIdGenerator(call, world.freshId());
     const bench = createBench({ world, target: control, call, shop, ...orderIds, signal });
