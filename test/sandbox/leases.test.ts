@@ -135,7 +135,7 @@ async function expectNothingLeft(site: Site, label: string): Promise<void> {
 
 /** The number of steps of a complete drill of each kind. */
 const STEPS: Readonly<Record<DrillKind, number>> = {
-  duplicates: 34,
+  duplicates: 35,
   idempotency: 13,
   browser_return: 36,
   webhook: CASE_NAMES.length,

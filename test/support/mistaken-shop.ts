@@ -38,8 +38,21 @@ const TERMS = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plu
  * A careful shop in this process, with a key for each attempt and a state for each checkout; each mistake changes one
  * part of the shop.
  */
+class OrdersWithoutMarks extends Map<string, Order> {
+  private readonly keyOf = (orderId: string): string => orderId.replaceAll(/[^a-z0-9]/gi, "");
+  override get(orderId: string): Order | undefined {
+    return super.get(this.keyOf(orderId));
+  }
+  override has(orderId: string): boolean {
+    return super.has(this.keyOf(orderId));
+  }
+  override set(orderId: string, order: Order): this {
+    return super.set(this.keyOf(orderId), order);
+  }
+}
+
 export class CarefulShop {
-  readonly orders = new Map<string, Order>();
+  readonly orders: Map<string, Order> = new Map();
   readonly seen = new Set<string>();
   private endServing: (() => void) | undefined;
 
@@ -787,6 +800,47 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     },
   ],
   stop_in_outage: ["booked_when_paid", RetriesInMemory],
+  restart_while_asked: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private starts = 0;
+      override booted(): void {
+        this.starts += 1;
+      }
+      // Answers a payment, then asks the API; only memory knows of the question.
+      override async take(event: ShopEvent): Promise<number> {
+        if (event.data.status !== "succeeded") return super.take(event);
+        const { starts } = this;
+        const finish = (): void => {
+          if (this.starts === starts) void super.take(event);
+        };
+        this.site.harness.clock.after(700, finish);
+        return 200;
+      }
+    },
+  ],
+  twin_marks: [
+    "never_unpaid",
+    class extends CarefulShop {
+      // Order_ids that differ only in punctuation are one order.
+      override readonly orders = new OrdersWithoutMarks();
+    },
+  ],
+  pending_in_outage: [
+    "booked_when_paid",
+    class extends CarefulShop {
+      private readonly failed = new Set<string>();
+      // Asks about a pending payment, and takes an error of the API for its end.
+      override take(event: ShopEvent): Promise<number> {
+        const { id, status } = event.data;
+        const ask = async (): Promise<void> => {
+          if ((await this.site.retrieve(id)).status === "") this.failed.add(id);
+        };
+        if (status === "pending") this.site.harness.clock.after(1000, () => void ask());
+        return this.failed.has(id) ? Promise.resolve(200) : super.take(event);
+      }
+    },
+  ],
   restart_while_repeated: [
     "booked_when_paid",
     class extends CarefulShop {

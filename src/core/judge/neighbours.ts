@@ -33,6 +33,10 @@ const SIMILAR_IDS = {
     const head = shortenId(id).slice(0, -1);
     return [`${head}_`, `${head}x`, `${head}y`];
   },
+  marks: (id) => {
+    const head = shortenId(`${id}00`, 4);
+    return [`${head}-01`, `${head}_01`, `${head}-0_1`];
+  },
   same_head: (id) => {
     const head = `${id}${"0".repeat(MAX_ORDER_ID_LENGTH)}`.slice(0, MAX_ORDER_ID_LENGTH - 3);
     return [`${head}101`, `${head}102`, `${head}103`];

@@ -212,6 +212,10 @@ const FIRST_ATTEMPTS = historiesWith(EVENT_HISTORY_DEFAULTS, {
     "an order_id that matches another one as a pattern",
     "订单号当作通配模式时会匹配另一订单号",
   ]),
+  twin_marks: twinRow("marks", "failed", [
+    "an order_id with other punctuation marks",
+    "订单号仅标点符号不同",
+  ]),
   twin_end: twinRow("same_end", "expired", ["an order_id with the same end", "订单号结尾相同"]),
   twin_head: twinRow("same_head", "cancelled", ["long order_ids that begin alike", "订单号很长且开头相同"]),
   other_terms_first: {

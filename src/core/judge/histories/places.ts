@@ -85,8 +85,16 @@ function withinReturn(
   {
     form = {},
     before = [],
+    events: ownEvents,
+    after = [],
     api: slowApi = API.slow,
-  }: { readonly form?: ReturnForm; readonly before?: readonly OrderStep[]; readonly api?: FaultsStep } = {},
+  }: {
+    readonly form?: ReturnForm;
+    readonly before?: readonly OrderStep[];
+    readonly events?: readonly OrderStep[];
+    readonly after?: readonly Step[];
+    readonly api?: FaultsStep;
+  } = {},
 ): Place {
   return {
     kind: "moment",
@@ -101,7 +109,11 @@ function withinReturn(
       ...on("b", VISIT),
       api,
       ...before,
-      atOnce(startNow(visitAs(form)), { steps: [PAY, ...events], share, during: "visit" }),
+      atOnce(startNow(visitAs(form), ...after), {
+        steps: [PAY, ...(ownEvents ?? events)],
+        share,
+        during: "visit",
+      }),
     ],
   };
 }
@@ -191,7 +203,11 @@ export const PLACES = {
     ],
     start: [...NEW_ORDER, end("failed"), CREATE_EARLY, end("failed"), CREATE_EARLY, TELL_CREATED],
   },
-  return_begun: withinReturn(0.2, ["a payment at the start of a return page", "返回页面生成之初支付"]),
+  return_begun: withinReturn(
+    0.2,
+    ["a payment at the start of a return page, which is reloaded", "返回页面生成之初支付，随后刷新页面"],
+    { before: [end("pending"), tellOnly("pending")], events: [TELL_PAID], after: [API.up, VISIT] },
+  ),
   return_half: withinReturn(0.5, ["a payment halfway through a return page", "返回页面生成中途支付"]),
   return_ending: withinReturn(0.8, ["a payment at the end of a return page", "返回页面生成末尾支付"]),
   return_closed: withinReturn(0.8, ["a return page that the customer closes", "顾客中途关闭返回页面"], {
@@ -243,6 +259,13 @@ export const PLACES = {
         delayMs: SLOW_QUESTION_MS,
       }),
     ],
+  },
+  pending_in_outage: {
+    kind: "moment",
+    title: ["a payment that is pending while the API answers 503", "API 返回 503 期间处理中的支付"],
+    needs: ["create"],
+    causes: LOST_WITHOUT_API_CAUSES,
+    payment: (events) => [end("pending"), tellOnly("pending"), API.busy, wait(4000), API.up, PAY, ...events],
   },
   much_later: later(
     ["the same payment event again, more than 30 s later", "超过 30 秒后再次推送同一支付事件"],

@@ -35,6 +35,7 @@ const KILL_AT_ANSWERS = atOnce(
   { tell: "c" },
   { steps: [{ act: "restart" }], share: 1, during: "event" },
 );
+const SLOW_QUESTION_OF_B = apiAnswers({ action: "latency", latencyMs: SLOW_QUESTION_MS }, "b");
 const RESTART_LOSS_CAUSES = causedBy("lost_at_restart", "booked_when_paid", "booked_once", "final_stays");
 
 const LONG_DEFAULTS = { part: "duplicates" } as const;
@@ -153,9 +154,33 @@ export const TIME_HISTORIES = {
       steps: [
         NEW_ORDER,
         on("b", NEW_ORDER, PAY),
-        apiAnswers({ action: "latency", latencyMs: SLOW_QUESTION_MS }, "b"),
+        SLOW_QUESTION_OF_B,
         atOnce(startNow(...on("b", tellAs("unanswered", "succeeded"))), {
           steps: [...on("b", TELL_PAID), { act: "restart" }],
+          share: 0.3,
+          during: "event",
+          delayMs: SLOW_QUESTION_MS,
+        }),
+        API.up,
+        on("b", EVENTS_AGAIN),
+      ],
+      causes: RESTART_LOSS_CAUSES,
+    },
+    restart_while_asked: {
+      title: [
+        "a kill while the API answers slowly, after the payment event",
+        "收到支付事件后 API 响应缓慢期间强制重启",
+      ],
+      needs: ["create"],
+      steps: [
+        on("b", NEW_ORDER),
+        NEW_ORDER,
+        // A question about the new order must not find the order paid.
+        wait(200),
+        on("b", PAY),
+        SLOW_QUESTION_OF_B,
+        atOnce(startNow(...on("b", TELL_PAID)), {
+          steps: [{ act: "restart" }],
           share: 0.3,
           during: "event",
           delayMs: SLOW_QUESTION_MS,
