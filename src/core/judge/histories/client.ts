@@ -78,16 +78,6 @@ export const CLIENT_HISTORIES = {
       pace: "alone",
       steps: underFaults(atCreate(1, "kill")),
     },
-    client_stopped: {
-      title: [
-        "a shop stopped while its create is sent, then used again",
-        "创建请求发送期间商店正常停止，再次下单",
-      ],
-      needs: ["kill", "server"],
-      pace: "alone",
-      killMode: "stop",
-      steps: underFaults(atCreate(1, "kill")),
-    },
     answer_lost_twice: {
       title: ["a create whose answer is lost twice", "创建请求的响应丢失两次"],
       steps: underFaults(ANSWER_LOST, atCreate(2, "lose_answer")),
@@ -230,6 +220,18 @@ export const CLIENT_HISTORIES = {
       pace: "alone",
       title: ["a second attempt whose answer is cut off", "再次下单的响应被截断"],
       steps: [CANCELLED_ORDER, ...underFaults(atCreate(1, "truncate"))],
+    },
+  }),
+  ...historiesWith(CREATE_DEFAULTS, {
+    client_stopped: {
+      title: [
+        "a shop stopped while its create is sent, then used again",
+        "创建请求发送期间商店正常停止，再次下单",
+      ],
+      needs: ["kill", "server"],
+      pace: "alone",
+      killMode: "stop",
+      steps: underFaults(atCreate(1, "kill")),
     },
   }),
 };

@@ -265,7 +265,7 @@ export const PLACES = {
     title: ["a payment that is pending while the API answers 503", "API 返回 503 期间处理中的支付"],
     needs: ["create"],
     causes: LOST_WITHOUT_API_CAUSES,
-    payment: (events) => [end("pending"), tellOnly("pending"), API.busy, wait(4000), API.up, PAY, ...events],
+    payment: (events) => [end("pending"), tellOnly("pending"), API.busy, wait(2500), API.up, PAY, ...events],
   },
   much_later: later(
     ["the same payment event again, more than 30 s later", "超过 30 秒后再次推送同一支付事件"],
