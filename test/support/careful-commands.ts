@@ -13,7 +13,7 @@ const CAREFUL_COMMANDS = {
   node: ["node slow.js", "node slow.js create-order"],
   /** Has a queue. */
   python: ["python3 queued.py", "python3 queued.py create-order"],
-  /** Polls. Needs PHP's pdo_sqlite and curl. */
+  /** Polls. Needs PHP's pdo_sqlite. */
   php: ["php polls.php poll & exec php -S 127.0.0.1:$PORT polls.php", "php polls.php create-order"],
 } as const satisfies Readonly<Record<string, readonly [serve: string, purchase: string]>>;
 

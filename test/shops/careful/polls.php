@@ -13,22 +13,20 @@ $books->exec("CREATE TABLE IF NOT EXISTS bookings (order_id TEXT, amount_minor I
 /** Calls v1; returns null if there was no complete answer. */
 function call(string $path, array $headers = [], ?string $body = null): ?array
 {
-    $wait = null;
-    $curl = curl_init(getenv("CHECKOUT_BASE_URL") . $path);
-    curl_setopt_array($curl, [
-        CURLOPT_RETURNTRANSFER => true,
-        CURLOPT_TIMEOUT => 10,
-        CURLOPT_HTTPHEADER => ["Authorization: Bearer " . getenv("CHECKOUT_API_KEY"), ...$headers],
-        CURLOPT_HEADERFUNCTION => function ($_, string $line) use (&$wait): int {
-            if (stripos($line, "retry-after:") === 0) $wait = (int) substr($line, 12);
-            return strlen($line);
-        },
-    ]);
-    if ($body !== null) curl_setopt($curl, CURLOPT_POSTFIELDS, $body);
-    $text = curl_exec($curl);
+    $context = stream_context_create(["http" => [
+        "method" => $body === null ? "GET" : "POST",
+        "header" => ["Authorization: Bearer " . getenv("CHECKOUT_API_KEY"), ...$headers],
+        "content" => $body ?? "",
+        "timeout" => 10,
+        "ignore_errors" => true,
+        "follow_location" => 0,
+    ]]);
+    $text = @file_get_contents(getenv("CHECKOUT_BASE_URL") . $path, false, $context);
     $read = $text === false ? null : json_decode($text, true);
-    if (curl_errno($curl) !== 0 || !is_array($read)) return null;
-    return ["status" => curl_getinfo($curl, CURLINFO_RESPONSE_CODE), "wait" => $wait, ...$read];
+    if (!is_array($read)) return null;
+    $status = (int) substr($http_response_header[0], 9, 3);
+    $waits = preg_replace("/^retry-after: */i", "", preg_grep("/^retry-after:/i", $http_response_header));
+    return ["status" => $status, "wait" => $waits === [] ? null : (int) end($waits), ...$read];
 }
 
 /** Creates an order, and returns the address of its payment page. A repeated request has the same key. */
