@@ -2,11 +2,10 @@ import { HISTORY_NAMES, historyOf, PLAIN_PURCHASE } from "../../core/judge/histo
 import { judgeLaterLooks, mayBeLate, verdictsOn } from "../../core/judge/judge.ts";
 import type { Cause } from "../../core/readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../../core/readiness/drills/judged-invariants.ts";
-import { factOf } from "../../core/readiness/drills/said.ts";
 import { poll } from "../poll.ts";
 import { ownCheckouts, type Bench } from "./bench.ts";
 import { bookingTimeoutMs, lookAgain, quietMs } from "./looks.ts";
-import { unplayedHistory, type JudgedHistory, type PlayResult, type Turn } from "./played.ts";
+import type { JudgedHistory, PlayResult, Turn } from "./played.ts";
 
 /** A payment that is not shown after this time, in milliseconds, is lost. */
 const LOSS_TIMEOUT_MS = 20_000;
@@ -61,9 +60,8 @@ export async function judgeAgain(
       const { name, evidence, verdict } = item;
       if (evidence === undefined) return item;
       const result = signal.aborted ? undefined : await readAgain(bench, name, { ...evidence, verdict });
-      // An interrupted reading proves nothing.
-      if (result === undefined || signal.aborted)
-        return mayBeLate(verdict) ? unplayedHistory(name, factOf("interrupted"), verdict.got) : item;
+      // An interrupted reading proves nothing new; a payment that was not shown in time was lost before.
+      if (result === undefined || signal.aborted) return item;
       return { ...item, evidence: result, verdict: result.verdict };
     }),
   );
