@@ -90,6 +90,12 @@ export function groupWords(
   return groups;
 }
 
+export function wordsWithoutCommonOptions(argv: readonly string[]): string[] {
+  return groupWords(wordsBeforeSeparator(argv), LOCATION_OPTIONS)
+    .filter(([word = ""]) => !OUTPUT_SWITCHES.has(word) && !LOCATION_OPTIONS.has(optionName(word)))
+    .flat();
+}
+
 export function optionName(word: string): string {
   return word.split("=")[0] ?? "";
 }

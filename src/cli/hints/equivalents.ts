@@ -1,3 +1,5 @@
+import { STATUSES, type Status } from "../../core/checkout/checkout.ts";
+import { isAnyId } from "../parsers.ts";
 import { completeAddress } from "../../core/network/spelled-address.ts";
 
 export type Suggestion = readonly string[] | string;
@@ -10,6 +12,8 @@ export function equivalentCommands(words: readonly string[]): Suggestion | undef
 export function correctedLine(words: readonly string[], value?: string): string | undefined {
   const line = LINES.get(words.join(" "));
   if (value !== undefined && line?.includes("<") === false) return undefined;
+  if (value !== undefined && line?.includes("<event_id>") === true && !isAnyId(value))
+    return `checkout events list --order-id ${safeWordOrPlaceholder("<order_id>", value)} shows the event_ids; ${line}`;
   if (value !== undefined && line?.includes("<port>") === true && !/^\d{2,5}$/.test(value)) return undefined;
   if (value !== undefined && line?.includes("<time>") === true && !/^\d{4}-/.test(value)) return undefined;
   return line?.replace(/<\w+>/, (placeholder) => safeWordOrPlaceholder(placeholder, value));
@@ -31,6 +35,15 @@ export function safeWordOrPlaceholder(placeholder: string, value = ""): string {
   const url = placeholder === "<url>" ? (completeAddress(value) ?? value) : value;
   const word = placeholder === "<time>" && /^\d{4}-\d\d-\d\d$/.test(url) ? `${url}T00:00:00Z` : url;
   return /^[\w.~:/][\w.~:/-]*$/.test(word) ? word : placeholder;
+}
+
+export function isPlain(word: string): boolean {
+  return safeWordOrPlaceholder("", word.replace(/^--?(?=\w)/, "").replace("=", "")) !== "";
+}
+
+/** The status that a word of another tool means. */
+export function statusFor(word: string): Status | undefined {
+  return STATUSES.find((status) => status === word) ?? STATUS_WORDS.get(word);
 }
 
 export function groupOfNoun(noun: string): string | undefined {
@@ -58,11 +71,11 @@ const EQUIVALENTS = {
   lines: {
     "orders pay | sessions pay | pay | charge | sandbox pay --id | sandbox pay --order-id":
       "checkout sandbox pay <id>",
-    "orders cancel | sessions cancel | sandbox cancel | cancel | sandbox pay --cancel | sandbox pay --outcome cancel | sandbox pay --outcome canceled":
+    "orders cancel | sessions cancel | sandbox cancel | cancel | sandbox pay --cancel | sandbox pay --outcome cancel | sandbox pay --outcome canceled | sandbox pay --outcome cancelled":
       "checkout sandbox pay <id> --outcome cancelled",
-    "orders expire | sessions expire | sandbox expire | expire | sandbox pay --outcome expire":
+    "orders expire | sessions expire | sandbox expire | expire | sandbox pay --outcome expire | sandbox pay --outcome expired":
       "checkout sandbox pay <id> --outcome expired",
-    "orders decline | sandbox decline | decline | orders pay --declined | sessions pay --declined | pay --declined | sandbox pay --decline | sandbox pay --declined | sandbox pay --outcome decline":
+    "orders decline | sandbox decline | decline | orders pay --declined | sessions pay --declined | pay --declined | sandbox pay --decline | sandbox pay --declined | sandbox pay --outcome decline | sandbox pay --outcome declined":
       "checkout sandbox pay <id> --outcome declined",
     "sandbox clock forward | sandbox clock move": "checkout sandbox clock advance <duration>",
     "sandbox clock reset | sandbox clock unfreeze": "checkout sandbox clock real",
@@ -72,11 +85,11 @@ const EQUIVALENTS = {
     "sandbox clock freeze <word>": "checkout sandbox clock set <time>",
     "requests show <word> | requests view <word> | requests describe <word>":
       "checkout requests list --order-id <order_id>",
-    "checklist start": "checkout checklist run",
+    "checklist start | checklist --run | checklist run all | shop run": "checkout checklist run",
     "webhooks test": "checkout endpoints test <id>",
-    "webhooks send | webhooks trigger | webhook send | webhook trigger | events send | send":
-      "checkout trigger <type>",
-    "webhooks replay | webhooks retry | webhooks resend": "checkout events replay <id>",
+    "webhooks send | webhooks trigger | events send | send": "checkout trigger <type>",
+    "webhooks replay | webhooks retry | webhooks resend | resend | replay":
+      "checkout events replay <event_id>",
     "webhooks secret": "checkout endpoints secret <id>",
     "listen <url> | listen --url | listen --to | listen --forward-to | forward | forward <url> | forward --to | webhooks listen --forward-to | webhooks listen --forward | webhooks listen --url | webhooks listen <url> | webhooks forward <url> | webhooks forward --to | subscribe <url> | http <url> | tunnel <url> | ngrok <url> | port-forward <url>":
       "checkout listen --forward <url>",
@@ -100,14 +113,18 @@ const EQUIVALENTS = {
     "checklist show": "checkout checklist",
     "stores get | stores describe": "checkout stores show --store <name>",
     "endpoints add --url": "checkout endpoints add <url>",
-    "checklist webhooks | checklist webhook | checklist run webhook": "checkout checklist run webhooks",
-    "checklist duplicates | checklist run duplicate": "checkout checklist run duplicates",
-    "checklist idempotency": "checkout checklist run idempotency",
-    "checklist browser-return | checklist run browser_return": "checkout checklist run browser-return",
+    "checklist webhooks | checklist webhook | checklist --only webhooks | checklist run webhook":
+      "checkout checklist run webhooks",
+    "checklist duplicates | checklist --only duplicates | checklist run duplicate":
+      "checkout checklist run duplicates",
+    "checklist idempotency | checklist --only idempotency": "checkout checklist run idempotency",
+    "checklist browser-return | checklist --only browser-return | checklist --only browser_return | checklist run browser_return":
+      "checkout checklist run browser-return",
     "requests list <id>": "checkout requests get <id>",
     "events list <id>": "checkout events get <id>",
     "signatures | signature": "checkout webhooks --help",
-    "snapshots load": "checkout snapshots restore <name>",
+    "state save | state create | backup create | backup save | save": "checkout snapshots create <name>",
+    "snapshots load | state load | state restore | backup restore": "checkout snapshots restore <name>",
     "portal | dashboard | ui | console | sandbox open": "checkout open",
     launch: "checkout checklist",
     "why | story | inspect | describe | describe order | describe checkout | logs <id> | deliveries get | deliveries show":
@@ -117,13 +134,22 @@ const EQUIVALENTS = {
     "webhook_endpoints create --url": "checkout endpoints add <url>",
     "config use-context | use-context": "checkout stores use <name>",
     "auth | auth status | who": "checkout whoami",
+    "shop test | shop verify | shop validate": "checkout shop check",
+    "webhooks verify <word>":
+      "checkout webhooks verify --payload-file <file> --timestamp <timestamp> --signature <signature>",
+    "webhooks sign <word>": "checkout webhooks sign --payload-file <file>",
+    "deliveries <id>": "checkout explain <id>",
+    "endpoints <id>": "checkout deliveries list --endpoint <id>",
+    "production approve | production grant": "checkout admin approve-credential",
+    "production status | production show": "checkout checklist",
     "production open": "checkout admin open-gate",
     "endpoints resume | endpoints unpause": "checkout endpoints enable <id>",
     "endpoints roll-secret | endpoints rotate": "checkout endpoints rotate-secret <id>",
     "idempotency delete | idempotency remove | idempotency clear": "checkout idempotency forget <key>",
-    "sandbox pay --outcome success | sandbox pay --outcome paid":
+    "sandbox pay --outcome success | sandbox pay --outcome paid | sandbox pay --outcome succeeded":
       "checkout sandbox pay <id> --outcome succeeded",
-    "sandbox pay --fail | sandbox pay --outcome fail": "checkout sandbox pay <id> --outcome failed",
+    "sandbox pay --fail | sandbox pay --outcome fail | sandbox pay --outcome failed":
+      "checkout sandbox pay <id> --outcome failed",
   },
   commands: {
     "up | serve | server | server start | sandbox up | mock | mock start | emulator | emulators start | stub":
@@ -222,6 +248,7 @@ const EQUIVALENTS = {
     "payments | payment | charges | charge | payment_intents | payment_intent": "orders",
     "webhook_endpoints | webhook_endpoint | hooks | hook": "endpoints",
     "products | product | plans": "prices",
+    delivery: "deliveries",
   },
   subcommands: {
     show: ["get", "list"],
@@ -238,6 +265,12 @@ const EQUIVALENTS = {
     "switch | select | activate": ["use"],
     "resend | retry": ["replay"],
     redeliver: ["retry"],
+  },
+  statuses: {
+    "paid | success | successful | succeed | complete | completed": "succeeded",
+    "cancel | canceled": "cancelled",
+    "fail | declined | decline": "failed",
+    expire: "expired",
   },
   programs:
     "npm npx pnpm yarn bun node deno jest vitest playwright python python3 pytest php go java mvn gradle dotnet make sh bash",
@@ -263,6 +296,7 @@ const EQUIVALENTS = {
 
 const LINES = mapOf<string>(EQUIVALENTS.lines);
 const COMMANDS = mapOf<Suggestion>(EQUIVALENTS.commands);
+const STATUS_WORDS = mapOf<Status>(EQUIVALENTS.statuses);
 const SUBCOMMANDS = mapOf<readonly string[]>(EQUIVALENTS.subcommands);
 const PROGRAMS: ReadonlySet<string> = new Set(EQUIVALENTS.programs.split(" "));
 const DESTRUCTIVE_WORDS: ReadonlySet<string> = new Set(EQUIVALENTS.destructiveWords.split(" "));

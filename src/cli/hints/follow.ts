@@ -1,4 +1,4 @@
-import type { CommanderError } from "commander";
+import type { Command, CommanderError } from "commander";
 import { VERSION } from "../../version.ts";
 import type { World } from "../../world.ts";
 import type { TypedLine } from "../program.ts";
@@ -15,7 +15,9 @@ export async function refusalOfLine(suggestedLine: string, world: World): Promis
   const { program, argv, words, command } = line;
   // A group without a command is valid, because it prints its help.
   if (argv.length === words.length && command.commands.length > 0) return undefined;
-  command.action(() => undefined);
+  // Also the parents, because the value of an option can have the name of a subcommand.
+  for (let parent: Command | null = command; parent !== null; parent = parent.parent)
+    if (parent !== program) parent.action(() => undefined);
   try {
     await program.parseAsync(argv, { from: "user" });
     return undefined;

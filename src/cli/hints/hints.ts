@@ -4,7 +4,13 @@ import type { RefusedDuration } from "../command.ts";
 import { wordsBeforeSeparator, settingVariable } from "../option-rules.ts";
 import { usageProblem, type Problem } from "../problem.ts";
 import type { TypedLine } from "../program.ts";
-import { groupWords, optionName, LOCATION_OPTIONS, OUTPUT_SWITCHES, replaceTypedOptions } from "./again.ts";
+import {
+  LOCATION_OPTIONS,
+  optionName,
+  OUTPUT_SWITCHES,
+  replaceTypedOptions,
+  wordsWithoutCommonOptions,
+} from "./again.ts";
 import { isAnyId } from "../parsers.ts";
 import {
   correctedLine,
@@ -13,12 +19,14 @@ import {
   didYouMean,
   groupOfNoun,
   isDestructive,
+  isPlain,
   normalizeWord,
   subcommandsFor,
   safeWordOrPlaceholder,
   type Suggestion,
 } from "./equivalents.ts";
 import { readTypedWords, refusalOfLine } from "./follow.ts";
+import { lineWithDuration, retypedLine, siblingWithOption } from "./retype.ts";
 import { isSameExceptPlural, similarCommands, similarOptions } from "./search.ts";
 
 type CommanderError = {
@@ -61,7 +69,8 @@ async function problemWithAnyHint(error: CommanderError, line: TypedLine): Promi
     lineWithUnit(error, line) ??
     (await lineWithNounFirst(error, line)) ??
     correctedLineFor(error, line) ??
-    (error.code === UNKNOWN_COMMAND ? await lineOutsideSandbox(line) : undefined);
+    (await retypedLine(error, line)) ??
+    (error.code === UNKNOWN_COMMAND ? await lineOfGroup(error, line) : undefined);
   if (error.code === "commander.help") return usageProblem("a command is missing", fixedLine ?? help);
   const message = removeValue(error.message).replace(/^error: /, "");
   const [firstLine = ""] = message.split("\n");
@@ -79,6 +88,9 @@ async function problemWithAnyHint(error: CommanderError, line: TypedLine): Promi
   const [hint, ...tail] = suggestion;
   // Falls back to commander's own suggestion, which compares only the spelling of one word.
   if (hint === undefined) {
+    const owner = siblingWithOption(error, line);
+    if (owner !== undefined)
+      return usageProblem(`${firstLine}: an option of ${owner}`, `checkout ${owner} --help`);
     const group = groupFor(line, argv[0]);
     // For a known noun, similar spelling is misleading: `checkouts` does not mean `checklist`.
     if (group !== undefined)
@@ -147,6 +159,25 @@ async function lineWithoutTypo(message: string, line: TypedLine): Promise<string
   return lineFor(words.join(" "), message, line);
 }
 
+async function lineOfGroup(error: CommanderError, line: TypedLine): Promise<string | undefined> {
+  const [noun = "", ...tail] = wordsWithoutCommonOptions(line.argv);
+  const group = groupFor(line, noun) ?? line.words[0];
+  if (line.words.length > 1 || group === undefined || line.argv.includes("--")) return undefined;
+  const { command, ...groupLine } = await readTypedWords([group, ...tail], line.world);
+  if (groupLine.words.length > 1) return undefined;
+  const [id = ""] = tail;
+  if (tail.length === 1 && (isAnyId(id) || /^[\w.-]*\d[\w.-]*$/.test(id)))
+    return (
+      correctedLine([group, "<id>"], id) ??
+      (command.commands.some((child) => child.name() === "get") ? `checkout ${group} get ${id}` : undefined)
+    );
+  const isSandbox = group === "sandbox";
+  return (
+    (isSandbox ? await lineOutsideSandbox(line) : undefined) ??
+    correctedLineFor(error, { command, ...groupLine })
+  );
+}
+
 async function lineOutsideSandbox({ words, argv, world, program }: TypedLine): Promise<string | undefined> {
   const [noun = "", ...tail] = wordsWithoutCommonOptions(argv).slice(1);
   const name = program.commands.find((command) => isSameExceptPlural(command.name(), noun))?.name();
@@ -154,12 +185,6 @@ async function lineOutsideSandbox({ words, argv, world, program }: TypedLine): P
     return undefined;
   const { command } = await readTypedWords([name, ...tail], world);
   return ["checkout", name, ...tail, ...(command.commands.length > 0 ? ["--help"] : [])].join(" ");
-}
-
-function wordsWithoutCommonOptions(argv: readonly string[]): string[] {
-  return groupWords(wordsBeforeSeparator(argv), LOCATION_OPTIONS)
-    .filter(([word = ""]) => !OUTPUT_SWITCHES.has(word) && !LOCATION_OPTIONS.has(optionName(word)))
-    .flat();
 }
 
 function omitDestructive(message: string): string {
@@ -209,7 +234,8 @@ function correctedLineFor(
   if (code === UNKNOWN_OPTION) {
     const knownWords = argument === undefined ? words : [...words, argument];
     const lineForArgument = optionValue === undefined ? correctedLine([...words, name], argument) : undefined;
-    return correctedLine([...knownWords, name], optionValue) ?? lineForArgument;
+    const lineForValue = correctedLine([...words, name, optionValue ?? ""]);
+    return lineForValue ?? correctedLine([...knownWords, name], optionValue) ?? lineForArgument;
   }
   if (words.at(-1) === "clock" && DURATION_PATTERN.test(nextWord))
     return `checkout sandbox clock advance ${nextWord.replace("+", "")}`;
@@ -232,10 +258,6 @@ function correctedLineFor(
   return wordLine ?? idLine ?? correctedLine([...words, nextWord], value);
 }
 
-function isPlain(word: string): boolean {
-  return safeWordOrPlaceholder("", word.replace(/^--?(?=\w)/, "").replace("=", "")) !== "";
-}
-
 function lineWithoutFormat(message: string, { world }: TypedLine): string | undefined {
   const [, name = ""] = /unknown option '(-o|--output|--format)'/.exec(message) ?? [];
   const format = name === "" ? undefined : world.argv[world.argv.indexOf(name) + 1];
@@ -249,8 +271,11 @@ function lineWithoutFormat(message: string, { world }: TypedLine): string | unde
 
 const MIN_MS = 1000;
 
-function lineWithUnit({ duration: refused }: CommanderError, { world }: TypedLine): string | undefined {
+function lineWithUnit({ duration: refused }: CommanderError, line: TypedLine): string | undefined {
+  const { world } = line;
   if (refused === undefined || !/^\d+$/.test(refused.text) || world.argv.includes("--")) return undefined;
+  const lineWithUnitWord = lineWithDuration(line);
+  if (lineWithUnitWord !== undefined) return lineWithUnitWord;
   const { option, text: number, unit = Number(number) < MIN_MS ? "s" : "ms" } = refused;
   const isJoined = world.argv.includes(`${option}=${number}`);
   const duration = `${number}${unit}`;
@@ -319,8 +344,6 @@ function groupFor({ program }: TypedLine, noun = ""): string | undefined {
 function suggestForArgument({ options, registeredArguments }: Command, argv: readonly string[]): Suggestion {
   const longFlags = options.flatMap(({ long }) => long ?? []);
   const typedText = argv.join(" ");
-  const [, number, unit] = /(?<![^ ])(\d+) (ms|s|m|h|d)[a-z]*\b/.exec(typedText) ?? [];
-  if (unit !== undefined) return [`${number}${unit}`];
   const [, port] = / (\d{2,5})$/.exec(typedText) ?? [];
   if (port !== undefined && longFlags.includes("--port")) return [`--port ${port}`];
   const duration = argv.find((word) => DURATION_PATTERN.test(word));

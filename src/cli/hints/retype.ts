@@ -1,0 +1,132 @@
+// Lines that keep every typed word and change only the spelling of one part.
+import type { Command } from "commander";
+import type { TypedLine } from "../program.ts";
+import { optionName, replaceTypedOptions, wordsWithoutCommonOptions } from "./again.ts";
+import { correctedLine, isPlain, optionWordsFor, statusFor } from "./equivalents.ts";
+import { isAnyId } from "../parsers.ts";
+import { readTypedWords } from "./follow.ts";
+
+type TypedError = { readonly code: string; readonly message: string };
+
+export async function retypedLine(
+  { code, message }: TypedError,
+  line: TypedLine,
+): Promise<string | undefined> {
+  if (line.world.argv.includes("--")) return undefined;
+  if (code === "checkout.refusedValue") return lineWithStatus(message, line);
+  if (code === "commander.unknownOption") return lineOfSubcommand(message, line);
+  const outcomeLine = lineWithOutcome([...line.words, ...restWordsOf(line)]);
+  if (outcomeLine !== undefined || code !== "commander.excessArguments") return outcomeLine;
+  return lineWithDuration(line) ?? lineWithOption(line);
+}
+
+function restWordsOf({ argv, words }: TypedLine): readonly string[] {
+  return wordsWithoutCommonOptions(argv).slice(words.length);
+}
+
+function retype({ world }: TypedLine, words: readonly string[]): string {
+  return replaceTypedOptions({ ...world, argv: words }, new Map(), "").trimEnd();
+}
+
+/** `--status paid` means `--status succeeded`, and `--type paid` means `--type order.succeeded`. */
+function lineWithStatus(message: string, { world }: TypedLine): string | undefined {
+  const [, option = "", form = ""] =
+    /'(--\w+) .*' is invalid\. Expected (created or|order\.<)/.exec(message) ?? [];
+  const [word = "", nextWord = ""] = world.argv.slice(
+    world.argv.findIndex((text) => optionName(text) === option),
+  );
+  const isJoined = word.includes("=");
+  const value = (isJoined ? word.slice(option.length + 1) : nextWord).toLowerCase();
+  const status = option === "" ? undefined : statusFor(value.split(".").at(-1) ?? "");
+  if (status === undefined) return undefined;
+  const object = form.startsWith("created") ? "" : value.includes("session") ? "checkout_session." : "order.";
+  return replaceTypedOptions(world, new Map([[option, isJoined ? 1 : 2]]), `${option} ${object}${status}`);
+}
+
+function lineWithOutcome(words: readonly string[]): string | undefined {
+  const [id, outcome = ""] = words.slice(-2);
+  const isPay = /^(?:(?:sandbox|orders?|sessions?) )?pay$/.test(words.slice(0, -2).join(" "));
+  return isPay ? correctedLine(["sandbox", "pay", "--outcome", outcome], id) : undefined;
+}
+
+const UNIT_PATTERN = /^(?:ms|s(?=$|ec)|m(?=$|in)|h(?=$|r|our)|d(?=$|ay))/;
+
+/** `2 hours` as one word. */
+export function lineWithDuration(line: TypedLine): string | undefined {
+  const words = [...line.words, ...restWordsOf(line)];
+  const at = words.findIndex(
+    (word, index) => /^\d+$/.test(word) && UNIT_PATTERN.test(words[index + 1] ?? ""),
+  );
+  if (at < 0) return undefined;
+  const [unit] = UNIT_PATTERN.exec(words[at + 1] ?? "") ?? [];
+  return retype(line, words.toSpliced(at, 2, `${words[at]}${unit}`));
+}
+
+/** The name of an option without its dashes, or an order_id where the command has the option --order-id. */
+function lineWithOption(line: TypedLine): string | undefined {
+  const { command, words } = line;
+  const restWords = restWordsOf(line);
+  const takesValue = (word = ""): boolean =>
+    command.options.some(({ long, required }) => long === word && required);
+  const argumentsAt = [...restWords.keys()].filter(
+    (at) => restWords[at]?.startsWith("-") === false && !takesValue(restWords[at - 1]),
+  );
+  // The second word of a value without quotes is not the name of an option.
+  if (argumentsAt.some((at) => takesValue(restWords[at - 2]))) return undefined;
+  const flagFor = (word: string): string | undefined =>
+    [word, ...optionWordsFor(word)]
+      .map((name) => `--${name}`)
+      .find((flag) => command.options.some(({ long }) => long === flag) && !restWords.includes(flag));
+  const [at = 0, ...otherAts] = argumentsAt.slice(command.registeredArguments.length);
+  const word = restWords[at] ?? "";
+  const flag = flagFor(word);
+  if (flag !== undefined && (!takesValue(flag) || otherAts[0] === at + 1))
+    return retype(line, [...words, ...restWords.with(at, flag)]);
+  const isOrderId = isPlain(word) && /\d/.test(word) && !isAnyId(word) && flagFor("order-id") !== undefined;
+  return isOrderId && argumentsAt.length === 1
+    ? retype(line, [...words, ...restWords.toSpliced(at, 1, "--order-id", word)])
+    : undefined;
+}
+
+/** An option of one subcommand that was typed after the group, or an option of a run that was typed after `shop init`. */
+async function lineOfSubcommand(message: string, line: TypedLine): Promise<string | undefined> {
+  const { command, words, world } = line;
+  const flag = unknownFlag(message);
+  const restWords = restWordsOf(line);
+  if (words.join(" ") === "shop init") {
+    const { command: run } = await readTypedWords(["checklist", "run"], world);
+    return hasOptions(run, restWords)
+      ? `checkout shop init asks for each field; with options: ${retype(line, ["checklist", "run", ...restWords])}`
+      : undefined;
+  }
+  const [owner, ...otherOwners] = command.commands.filter((child) => hasOptions(child, [flag]));
+  if (owner === undefined || otherOwners.length > 0 || !hasOptions(owner, restWords)) return undefined;
+  const option = owner.options.find(({ long }) => long === flag);
+  const hasValue = option?.required !== true || restWords.at(-1) !== flag;
+  return retype(line, [...words, owner.name(), ...(hasValue ? restWords : ["--help"])]);
+}
+
+/** The other command of the group that has the unknown option, if there is only one. */
+export function siblingWithOption(
+  { code, message }: TypedError,
+  { command, words }: TypedLine,
+): string | undefined {
+  const flag = unknownFlag(message);
+  if (code !== "commander.unknownOption" || flag === "" || words.length < 2) return undefined;
+  const [owner, ...otherOwners] = (command.parent?.commands ?? []).filter((child) =>
+    hasOptions(child, [flag]),
+  );
+  return owner === undefined || otherOwners.length > 0
+    ? undefined
+    : [...words.slice(0, -1), owner.name()].join(" ");
+}
+
+function unknownFlag(message: string): string {
+  return /unknown option '(--[\w-]+)/.exec(message)?.[1] ?? "";
+}
+
+function hasOptions({ options }: Command, words: readonly string[]): boolean {
+  return words
+    .filter((word) => word.startsWith("-"))
+    .every((word) => options.some(({ long }) => long === optionName(word)));
+}
