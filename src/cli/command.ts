@@ -61,7 +61,13 @@ export type RegistrationContext = Pick<Context, "world" | "version"> & {
   readonly exit: (code: number) => void;
 };
 
-export type Group = RegistrationContext & { readonly command: Command };
+export type Group = RegistrationContext & {
+  readonly command: Command;
+  readonly explainRefusal?: ExplainRefusal;
+};
+
+/** Gives a refusal a better next step. `argument`: the first argument of the command. */
+export type ExplainRefusal = (context: Context, problem: Problem, argument?: string) => Promise<Problem>;
 
 export function register<Options extends CommonOptions = CommonOptions>(
   group: Group,
@@ -71,7 +77,7 @@ export function register<Options extends CommonOptions = CommonOptions>(
 }
 
 export function registerAction<Options extends CommonOptions>(
-  { command, world, version, exit }: Group,
+  { command, world, version, exit, explainRefusal }: Group,
   spec: Omit<CommandSpec<Options>, "name">,
 ): void {
   command.description(spec.summary);
@@ -93,7 +99,8 @@ export function registerAction<Options extends CommonOptions>(
       exit(await spec.run(context, options, ...command.args));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      printer.problem(await explainNoSandbox(context, error.problem));
+      const problem = await explainRefusal?.(context, error.problem, command.args[0]);
+      printer.problem(await explainNoSandbox(context, problem ?? error.problem));
       exit(error.problem.exitCode);
     }
   });

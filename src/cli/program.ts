@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { ITEM_COUNT_WORD } from "../core/readiness/names.ts";
 import { LOCATION_OPTIONS, OUTPUT_SWITCHES } from "./hints/again.ts";
 import type { CommandName } from "./hints/command-names.ts";
-import { exitCodeLines, type Group, type RegistrationContext } from "./command.ts";
+import { exitCodeLines, type ExplainRefusal, type Group, type RegistrationContext } from "./command.ts";
 import { TOPIC_SUMMARIES } from "./help/topic-names.ts";
 import { isOptionTyped, shownDescription, wordsBeforeSeparator } from "./option-rules.ts";
 import { widthOf } from "./printer.ts";
@@ -308,12 +308,17 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
         isTypedName && "command" in entry ? program : program.command(name).description(entry.summary);
       if (!isTypedName) continue;
       const registrars = "command" in entry ? [await entry.command(registry)] : await entry.group(registry);
-      for (const registrar of registrars) registrar({ ...registry, command });
+      for (const registrar of registrars) registrar({ ...registry, command, explainRefusal });
     }
   }
   program.helpCommand("help [command]", "display help for command");
   return program;
 }
+
+const explainRefusal: ExplainRefusal = async (...refusal) => {
+  const { explainOtherKind } = await import("./target/other-kind.ts");
+  return explainOtherKind(...refusal);
+};
 
 /** Moves common options behind the words of the command, and replaces `help` among these words with `--help`. */
 function arrangeArguments(program: Command, argv: readonly string[]): readonly string[] {

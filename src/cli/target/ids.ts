@@ -156,8 +156,12 @@ function refuseNotFound(kind: IdKind, text: string): Refused {
   const article = /^[aeiou]/i.test(noun) ? "an" : "a";
   const example = `such as 0199a3c4-5d00-7000-8000-000000000001${isCheckout ? ", or its order_id" : ""}`;
   const message = `expected the id of ${article} ${noun}, ${example}; got ${printableLiteral(text)}`;
-  return refuseUsage(message, next);
+  // With a letter and a digit, the text may be the order_id of a shop.
+  const isOrderId = KINDS_OF_ORDER.has(kind) && /^(?=.*[a-z])(?=.*\d)[\w.-]+$/i.test(text);
+  return refuseUsage(message, isOrderId ? next.replace(" list ", ` list --order-id ${text} `) : next);
 }
+
+const KINDS_OF_ORDER: ReadonlySet<IdKind> = new Set(["event", "delivery", "request"]);
 
 export function noMatchText(ending: string): string {
   return `among the newest ${MAX_SEARCHED_ITEMS} has an id that ends in ${ending.toLowerCase()}`;
