@@ -79,7 +79,12 @@ async function runDoctor(context: Context, listVariables: CheckSubjects["listVar
     const [status, finding, next] = await runCheck(run, subjects);
     const nextCommand =
       next === undefined ? null : adaptHintToTypedLine(next.replaceAll(START_SANDBOX, startHint), world);
-    checks.push({ check, status, found: clean(finding), next: nextCommand && clean(nextCommand) });
+    checks.push({
+      check,
+      status,
+      found: clean(finding),
+      next: nextCommand && nextCommand.split("\n").map(clean).join("\n"),
+    });
   }
   const ok = checks.every(({ status }) => status !== "problem");
   const report = { version, at: toIso(world.now()), ok, checks };
@@ -107,7 +112,7 @@ function reportText({ version, at, checks: rows }: Report, style: Style): string
   const width = Math.max(...rows.map(({ check }) => check.length));
   const lines = rows.flatMap(({ check, status, found, next }) => [
     wrap(`${style[COLOURS[status]](status.padEnd(7))}  ${check.padEnd(width)}  ${found}`, width + 11),
-    ...(next === null ? [] : [wrap(`  → ${next}`, 4)]),
+    ...(next === null ? [] : next.split("\n").map((step) => wrap(`  → ${step}`, 4))),
   ]);
   const counts = (["problem", "warning", "unknown"] as const).map((status) => {
     const count = rows.filter((row) => row.status === status).length;

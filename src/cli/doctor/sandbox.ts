@@ -1,6 +1,6 @@
 import type { CallOperation } from "../../client/control/control.ts";
 import { toIso } from "../../core/clock.ts";
-import { causeText, causeMaterialOf, receivedText } from "../../core/explain/delivery.ts";
+import { causeMaterialOf, causeText, likelyCause, receivedText } from "../../core/explain/delivery.ts";
 import { english } from "../../core/language.ts";
 import { parseRunRecord } from "../../core/state-files.ts";
 import { excerpt, printable } from "../../core/text.ts";
@@ -102,7 +102,7 @@ export async function checkEndpoints(ask: CallOperation): Promise<Finding> {
     return ["ok", `${endpoints.length}; the newest delivery to each was accepted, or none was due`];
   const hasProblem = concerns.some(([status]) => status === "problem");
   const next = [...new Set(concerns.flatMap(([, , advice]) => advice ?? []))];
-  return [hasProblem ? "problem" : "warning", concerns.map(([, text]) => text).join("; "), next.join("; ")];
+  return [hasProblem ? "problem" : "warning", concerns.map(([, text]) => text).join("; "), next.join("\n")];
 }
 
 async function judgeEndpoint(ask: CallOperation, endpoint: EndpointEntry): Promise<Finding> {
@@ -143,6 +143,10 @@ function failureFinding(delivery: DeliveryEntry, label: string): Finding {
     return ["problem", finding, `${START_SANDBOX} --allow-target with its host; ${replayAdvice}`];
   if (attempt?.status === 400)
     return ["problem", finding, `checkout checklist run webhooks shows why it refuses; ${replayAdvice}`];
+  if (attempt !== undefined && likelyCause(causeMaterialOf(attempt))?.code === "refused") {
+    const advice = `checkout endpoints remove ${delivery.endpointId} if nothing listens there; otherwise start the receiver`;
+    return ["problem", finding, `${advice}, ${replayAdvice}`];
+  }
   const cause = (attempt && causeText(causeMaterialOf(attempt), english)) ?? "see the receiver's own log";
   return ["problem", finding, `${cause}; ${replayAdvice}`];
 }
