@@ -273,16 +273,16 @@ function describedOption(flags: string, description: OptionHelp): Option {
   return option;
 }
 
-export function invalidOption(expectedText: string, gotText: string): InvalidArgumentError {
-  return new InvalidArgumentError(expectedValueText(expectedText, gotText));
+export function invalidOption(expectedText: string, gotText: string, cause = ""): InvalidArgumentError {
+  return new InvalidArgumentError(expectedValueText(expectedText, gotText, cause));
 }
 
 export function invalidDuration(expectedText: string, gotText: string, unit?: string): InvalidArgumentError {
   return new InvalidDurationError(expectedValueText(expectedText, gotText), { text: gotText, unit });
 }
 
-function expectedValueText(expectedText: string, gotText: string): string {
-  return `Expected ${expectedText}; got ${printableLiteral(gotText)}.`;
+function expectedValueText(expectedText: string, gotText: string, cause = ""): string {
+  return `Expected ${expectedText}; got ${printableLiteral(gotText)}${cause && `: ${cause}`}.`;
 }
 
 /** The variable accepts only an id, because a name is known only in one sandbox. */

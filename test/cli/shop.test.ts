@@ -201,6 +201,35 @@ async function openConfigured() {
   return { ...opened, write };
 }
 
+test("if the shop creates no order, a run names the option or the field to correct", async () => {
+  const { harness, write } = await openConfigured();
+  const view = { order_view: `${SHOP}/orders/{order_id}`, paid_when: "paid" };
+  const run = ["checklist", "run", "--trust-config", "--only", "return_same_moment"];
+  write(view);
+  const typed = await harness.run([...run, "--create", "no-such-command"]);
+  expect([typed.code, typed.stdout]).toEqual([
+    3,
+    expect.stringMatching(inOrder(/: .*127/, "→ correct --create")),
+  ]);
+  write({ ...view, create: "no-such-command" });
+  const configured = await harness.run(run);
+  expect([configured.code, configured.stdout]).toEqual([
+    3,
+    expect.stringContaining("→ correct shop.create "),
+  ]);
+});
+
+test("a page instead of a command is refused before the run", async () => {
+  const { harness, write } = await openConfigured();
+  write({ ...COMMANDS, create: `POST ${SHOP}/buy` });
+  const { code, stderr } = await harness.run(["checklist", "run", "--trust-config"]);
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringMatching(inOrder("shop.create", `{ "post": "${SHOP}/buy" }`)),
+  ]);
+  expect(harness.commands).toEqual([]);
+});
+
 const CHECKS = [
   ["shop", "check"],
   ["checklist", "run"],

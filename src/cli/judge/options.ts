@@ -166,8 +166,9 @@ function parsePattern(text: string): RegExp {
   try {
     return new RegExp(text);
   } catch (error) {
-    // The engine's message names the mistake.
-    throw invalidOption("a regular expression", `${text} (${error instanceof Error ? error.message : ""})`);
+    // The engine's message ends with the mistake.
+    const cause = error instanceof Error ? error.message.split(": ").at(-1) : undefined;
+    throw invalidOption("a regular expression", text, cause?.toLowerCase());
   }
 }
 

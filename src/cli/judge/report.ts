@@ -17,6 +17,8 @@ export type RunReport = {
   readonly rerunLine: (addedOptions: string) => string;
   readonly missingFields: readonly MissingField[];
   readonly isInterrupted: boolean;
+  /** The next step if the shop created no order. */
+  readonly correctCreateHint: string;
   readonly histories: readonly JudgedHistory[];
   readonly records: readonly PartRecord[];
 };
@@ -201,7 +203,13 @@ export async function runText(report: RunReport, layout: DrillLayout): Promise<s
   const hints = heldHistories.flatMap((entry) =>
     entry.verdict.note === null ? [] : [`${titleOf(entry)}: ${englishOf(entry.verdict.note)}`],
   );
-  const notes = missingFields.map((field) => english(MISSING_FIELDS[field].note));
+  const hasNoOrder = unjudgedHistories.some(
+    ({ verdict: { reason } }) => typeof reason !== "string" && reason.fact === "no_order",
+  );
+  const notes = [
+    ...(hasNoOrder ? [report.correctCreateHint] : []),
+    ...missingFields.map((field) => english(MISSING_FIELDS[field].note)),
+  ];
   const mark =
     brokenHistories.length > 0
       ? style.red("✗")

@@ -44,6 +44,7 @@ import { describeShop } from "./section.ts";
 import { bindShop, type BoundShop } from "./shop.ts";
 import { findEndpointId, judgeReceivers } from "./webhooks.ts";
 import { output } from "../output/output.ts";
+import { replaceTypedOptions } from "../hints/again.ts";
 import { isSameExceptPlural } from "../hints/search.ts";
 
 const BUDGET_MS = 900_000;
@@ -163,24 +164,33 @@ async function refuseSilentEndpoint({ context: { world }, control, call, signal 
   });
 }
 
-async function refuseUnknownHistory(text: string): Promise<Refused> {
+const MAX_CLOSEST = 5;
+const MAX_TYPOS = 2;
+
+async function refuseUnknownHistory({ world }: Context, text: string): Promise<Refused> {
   const part = Object.values(DRILL_NAMES).find((name) => isSameExceptPlural(name, text.replaceAll("_", "-")));
   if (part !== undefined)
     return refuseUsage(`--only: ${text} is a part, not a history`, `checkout checklist run ${part}`);
   const { default: leven } = await import("leven");
   const names = [PLAIN_PURCHASE, ...HISTORY_NAMES];
-  const isSimilar = (name: string): boolean => name.includes(text) || leven(name, text) <= name.length / 3;
-  const similarNames = names.filter(isSimilar);
-  const next =
-    similarNames.length > 0
-      ? `similar histories: ${similarNames.join(", ")}`
-      : `histories: ${names.join(", ")}`;
-  return refuseUsage(`--only: there is no history ${text}`, next);
+  const distances = new Map(names.map((name) => [name, leven(name, text)]));
+  const distanceOf = (name: string): number => distances.get(name) ?? Infinity;
+  const nearNames = names.filter((name) => name.includes(text) || distanceOf(name) <= name.length / 3);
+  const [closestName = "", ...otherNames] = (nearNames.length > 0 ? nearNames : names)
+    .toSorted((left, right) => distanceOf(left) - distanceOf(right))
+    .slice(0, MAX_CLOSEST);
+  const message = `--only: there is no history ${text}`;
+  if (distanceOf(closestName) > MAX_TYPOS)
+    return refuseUsage(message, `closest: ${[closestName, ...otherNames].join(", ")}`);
+  const argv = world.argv.map((word) =>
+    word.replace(/^--only=/, "") === text ? word.replace(text, closestName) : word,
+  );
+  return refuseUsage(message, replaceTypedOptions({ ...world, argv }, new Map(), "").trimEnd());
 }
 
 async function runParts(context: Context, options: RunOptions, parts: ReadonlySet<Part>): Promise<number> {
   const unknownName = options.only?.find((name) => findHistory(name) === undefined);
-  if (unknownName !== undefined) throw await refuseUnknownHistory(unknownName);
+  if (unknownName !== undefined) throw await refuseUnknownHistory(context, unknownName);
   const control = await requireControlTarget(context);
   const description = await describeShop(context, options);
   if (!readsOrders(parts) && description.create === undefined)
@@ -284,6 +294,10 @@ async function runAll(run: Run): Promise<RunReport> {
     rerunLine: (addedOptions: string) => rerunLine(world, addedOptions),
     missingFields: plainPurchase === undefined ? [] : missingFields(run, plainPurchase),
     isInterrupted: plainPurchase === undefined,
+    correctCreateHint:
+      options.create === undefined
+        ? "correct shop.create in checkout.config.json; checkout shop check tries only that section"
+        : "correct --create, and run the command again",
   };
   if (plainPurchase?.verdict.state !== "held") {
     const isFullRun = options.only === undefined;

@@ -7,7 +7,7 @@ import { loadConfig } from "../../host/config/load.ts";
 import { trustFault } from "../../host/folder/trust.ts";
 import { sectionHash, shopSection, type ShopField, type ShopSection } from "../../core/judge/shop.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
-import { printable, snakeCase } from "../../core/text.ts";
+import { printable, printableLiteral, snakeCase } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { EXIT, Refused, refuseUsage, unwrap } from "../problem.ts";
 import { confirm } from "../prompts.ts";
@@ -23,8 +23,10 @@ export async function describeShop(
   options: ShopOptions,
   usedCommands: readonly CommandField[] = COMMAND_FIELDS,
 ): Promise<ShopDescription> {
+  refusePage("--create", options.create);
   const loadedConfig = unwrap(await loadConfig(context.world, {}));
   const shop = loadedConfig?.config.shop;
+  if (options.create === undefined) refusePage("shop.create", shop?.create);
   if (loadedConfig === undefined || shop === undefined) return describeSection(context, {}, options);
   const { path } = loadedConfig;
   const commands = COMMAND_FIELDS.flatMap((name) => {
@@ -35,6 +37,19 @@ export async function describeShop(
   if (usedCommands.some((name) => typeof shop[name] === "string" && options[name] === undefined))
     await trustSection(context, options, { path, shop, commands });
   return describeSection(context, shop, options);
+}
+
+const PAGE_PATTERN = /^(?:(?:GET|POST|PUT)\s+(\S+)|(https?:\/\/\S+))$/;
+
+/** A shell would run `POST /buy` as a program. */
+function refusePage(name: string, create: unknown): void {
+  const [, postedPage, address] = (typeof create === "string" ? PAGE_PATTERN.exec(create) : undefined) ?? [];
+  const page = postedPage ?? address;
+  if (page === undefined) return;
+  throw refuseUsage(
+    `${name} is a command; got ${printableLiteral(String(create))}`,
+    `a page is "create": { "post": ${printableLiteral(page)} } in the shop section of checkout.config.json, which checkout shop init writes`,
+  );
 }
 
 function checkedCommand(path: string, name: ShopField, line: string): string {
