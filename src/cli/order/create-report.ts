@@ -101,7 +101,7 @@ const DOUBT_TEXT =
   "the service may have created it, now or in an earlier run: to find out, run the command again with the same key, which never creates a second order or session";
 
 function remedyForRefusal(
-  { code }: Pick<Problem, "code">,
+  { code, message }: Pick<Problem, "code" | "message">,
   { kind, request, missingCapability }: CreateReport,
   entry: JournalEntry,
 ): string {
@@ -111,6 +111,9 @@ function remedyForRefusal(
       : `${printableLiteral(request.order_id)} was first sent with a different request: repeat that request exactly, or use another --order-id`;
   }
   if (code === "order_conflict") {
+    // The message ends the status with a semicolon.
+    if (/ succeeded;/.test(message))
+      return "the order is paid, so it cannot be bought again: use another --order-id";
     return "use the existing checkout, or another --order-id; once it has failed, expired or been cancelled, add --new-attempt";
   }
   return (

@@ -48,8 +48,13 @@ export function decideAction(
   if (action === "approve_price" || action === "revoke_price")
     return decideApproval(status.prices, { subject, shouldBeApproved: action === "approve_price" });
   const fact = REFUSALS[action](status);
-  return fact === false ? accept(undefined) : refuseFact(fact, {});
+  return fact === false ? accept(undefined) : refuseFact(fact, {}, { next: NEXT_COMMANDS[fact] });
 }
+
+const NEXT_COMMANDS: Readonly<Partial<Record<FactWithoutValues, string>>> = {
+  production_not_requested: "checkout production request",
+  gate_stays_closed: "checkout admin approve-credential",
+};
 
 const REFUSALS = {
   request_production: ({ production }) =>
