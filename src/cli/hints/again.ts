@@ -77,7 +77,7 @@ function typedLocationOptions(world: CommandWorld): readonly (readonly [name: st
 }
 
 /** An option and its value are one group; every other word is a group of its own. */
-export function groupWords(
+function groupWords(
   words: readonly string[],
   lengths: ReadonlyMap<string, number>,
 ): readonly (readonly string[])[] {

@@ -13,7 +13,7 @@ export function correctedLine(words: readonly string[], value?: string): string 
   const line = LINES.get(words.join(" "));
   if (value !== undefined && line?.includes("<") === false) return undefined;
   if (value !== undefined && line?.includes("<event_id>") === true && !isAnyId(value))
-    return `checkout events list --order-id ${safeWordOrPlaceholder("<order_id>", value)} shows the event_ids; ${line}`;
+    return `checkout events list${/\d/.test(value) ? ` --order-id ${safeWordOrPlaceholder("<order_id>", value)}` : ""} shows the event_ids; ${line}`;
   if (value !== undefined && line?.includes("<port>") === true && !/^\d{2,5}$/.test(value)) return undefined;
   if (value !== undefined && line?.includes("<time>") === true && !/^\d{4}-/.test(value)) return undefined;
   return line?.replace(/<\w+>/, (placeholder) => safeWordOrPlaceholder(placeholder, value));

@@ -151,9 +151,12 @@ async function lineFor(hint: string, message: string, { words, argv, world }: Ty
 
 async function lineWithoutTypo(message: string, line: TypedLine): Promise<string | undefined> {
   const [, typedWord = "", guess = ""] =
-    /^unknown command '(.+)' \(Did you mean ([\w-]+)\?\)$/.exec(message) ?? [];
+    /^unknown (?:command|option) '([^'=]+).*' \(Did you mean ([\w-]+)\?\)$/.exec(message) ?? [];
   const { default: leven } = await import("leven");
-  if (guess === "" || line.words.length > 0 || leven(typedWord, guess) > guess.length / 3) return undefined;
+  if (guess === "" || leven(typedWord, guess) > guess.length / 3) return undefined;
+  if (guess.startsWith("--"))
+    return isDestructive(line.words.join(" ")) ? undefined : lineWithOption(guess, message, line);
+  if (line.words.length > 0) return undefined;
   const restWords = wordsWithoutCommonOptions(line.argv).filter((word) => word !== typedWord);
   const { words } = await readTypedWords([guess, ...restWords], line.world);
   return lineFor(words.join(" "), message, line);

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { TypedLine } from "../program.ts";
 import { optionName, replaceTypedOptions, wordsWithoutCommonOptions } from "./again.ts";
-import { correctedLine, isPlain, optionWordsFor, statusFor } from "./equivalents.ts";
+import { correctedLine, optionWordsFor, statusFor } from "./equivalents.ts";
 import { isAnyId } from "../parsers.ts";
 import { readTypedWords } from "./follow.ts";
 
@@ -13,7 +13,7 @@ export async function retypedLine(
   line: TypedLine,
 ): Promise<string | undefined> {
   if (line.world.argv.includes("--")) return undefined;
-  if (code === "checkout.refusedValue") return lineWithStatus(message, line);
+  if (code === "checkout.refusedValue") return lineWithStatus(line);
   if (code === "commander.unknownOption") return lineOfSubcommand(message, line);
   const outcomeLine = lineWithOutcome([...line.words, ...restWordsOf(line)]);
   if (outcomeLine !== undefined || code !== "commander.excessArguments") return outcomeLine;
@@ -29,19 +29,28 @@ function retype({ world }: TypedLine, words: readonly string[]): string {
 }
 
 /** `--status paid` means `--status succeeded`, and `--type paid` means `--type order.succeeded`. */
-function lineWithStatus(message: string, { world }: TypedLine): string | undefined {
-  const [, option = "", form = ""] =
-    /'(--\w+) .*' is invalid\. Expected (created or|order\.<)/.exec(message) ?? [];
-  const [word = "", nextWord = ""] = world.argv.slice(
-    world.argv.findIndex((text) => optionName(text) === option),
-  );
-  const isJoined = word.includes("=");
-  const value = (isJoined ? word.slice(option.length + 1) : nextWord).toLowerCase();
-  const status = option === "" ? undefined : statusFor(value.split(".").at(-1) ?? "");
-  if (status === undefined) return undefined;
-  const object = form.startsWith("created") ? "" : value.includes("session") ? "checkout_session." : "order.";
-  return replaceTypedOptions(world, new Map([[option, isJoined ? 1 : 2]]), `${option} ${object}${status}`);
+function lineWithStatus(line: TypedLine): string | undefined {
+  const restWords = restWordsOf(line);
+  for (const [at, word] of restWords.entries()) {
+    const option = optionName(word);
+    const object = STATUS_OPTIONS.get([...line.words, option].join(" "));
+    const isJoined = word.includes("=");
+    const value = (isJoined ? word.slice(option.length + 1) : (restWords[at + 1] ?? "")).toLowerCase();
+    const status = object === undefined ? undefined : statusFor(value.split(".").at(-1) ?? "");
+    if (status === undefined || object === undefined) continue;
+    const prefix = object !== "" && value.includes("session") ? "checkout_session." : object;
+    const correctedWords = restWords.toSpliced(at, isJoined ? 1 : 2, option, `${prefix}${status}`);
+    return retype(line, [...line.words, ...correctedWords]);
+  }
+  return undefined;
 }
+
+/** With the prefix of their values. */
+const STATUS_OPTIONS: ReadonlyMap<string, string> = new Map([
+  ["orders list --status", ""],
+  ["sessions list --status", ""],
+  ["events list --type", "order."],
+]);
 
 function lineWithOutcome(words: readonly string[]): string | undefined {
   const [id, outcome = ""] = words.slice(-2);
@@ -61,6 +70,9 @@ export function lineWithDuration(line: TypedLine): string | undefined {
   const [unit] = UNIT_PATTERN.exec(words[at + 1] ?? "") ?? [];
   return retype(line, words.toSpliced(at, 2, `${words[at]}${unit}`));
 }
+
+/** With a letter and a digit, and neither a duration nor an address. */
+const ORDER_ID_PATTERN = /^(?!\d+(?:ms|s|m|h|d)$)(?=.*[a-z])(?=.*\d)[\w.-]+$/i;
 
 /** The name of an option without its dashes, or an order_id where the command has the option --order-id. */
 function lineWithOption(line: TypedLine): string | undefined {
@@ -82,7 +94,7 @@ function lineWithOption(line: TypedLine): string | undefined {
   const flag = flagFor(word);
   if (flag !== undefined && (!takesValue(flag) || otherAts[0] === at + 1))
     return retype(line, [...words, ...restWords.with(at, flag)]);
-  const isOrderId = isPlain(word) && /\d/.test(word) && !isAnyId(word) && flagFor("order-id") !== undefined;
+  const isOrderId = ORDER_ID_PATTERN.test(word) && !isAnyId(word) && flagFor("order-id") !== undefined;
   return isOrderId && argumentsAt.length === 1
     ? retype(line, [...words, ...restWords.toSpliced(at, 1, "--order-id", word)])
     : undefined;
