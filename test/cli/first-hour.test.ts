@@ -91,6 +91,8 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ["sandbox clock advance 2 months", 2, /→ checkout sandbox clock advance --help$/m],
   ["checklist run --settle 3 s", 2, /→ checkout checklist run --settle 3s$/m],
   ["checklist --run", 2, /→ checkout checklist run$/m],
+  // The suggested line is parsed and not run, even if the value of an option has the name of a subcommand.
+  ["checklist --endpoint webhooks", 2, /^✗ [^✗]*→ checkout checklist run --endpoint webhooks$/m],
   ["checklist --only webhooks", 2, /→ checkout checklist run webhooks$/m],
   ["checklist --only plain_purchase", 2, /→ checkout checklist run --only plain_purchase$/m],
   ["checklist --serve shop --quick", 2, /→ checkout checklist run --serve shop --quick$/m],
