@@ -281,7 +281,7 @@ export type World = {
   readonly monotonic: () => number;
   readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
   readonly after: (milliseconds: number, run: () => void) => void;
-  /** Runs after the input that has already arrived is read. */
+  /** Calls `run` after the input that has already arrived is read. */
   readonly soon: (run: () => void) => void;
 
   /**

@@ -18,7 +18,7 @@ export function createQueue(): <Value>(work: () => Promise<Value>) => Promise<Va
   return (work) => mutex("", work);
 }
 
-/** Pauses a turn, so that another one runs during the pause. */
+/** Pauses a turn, so that another turn can run during the pause. */
 export type StepAside = (pause: () => Promise<void>) => Promise<void>;
 
 type TurnQueue = {

@@ -4,7 +4,10 @@ import type { History } from "../../core/judge/step.ts";
 import type { Bench } from "./bench.ts";
 import type { RunPlan, Turn } from "./played.ts";
 
-/** `alone`: while the other histories only wait. `creates`: at the same time only as others of this pace. */
+/**
+ * `alone`: runs while all other histories only wait. `creates`: runs at the same time only as other histories of this
+ * pace.
+ */
 type Pace = "beside" | "creates" | "alone" | "last";
 
 export function batchesOf(
@@ -12,7 +15,7 @@ export function batchesOf(
   plan: RunPlan,
 ): readonly (readonly [Pace, readonly Turn[]])[] {
   const batches: [Pace, Turn[]][] = [];
-  // Events and attempts are places of every part.
+  // Histories of the part `duplicates` are combined with others, whichever parts are selected.
   const hasPlace = (place: string): boolean => {
     const history = historyOf(place);
     return canRun(history, shop) && (history.part === "duplicates" || plan.parts.has(history.part));

@@ -74,7 +74,7 @@ export type Bench = {
   };
   /** Resolves when the other histories have ended. */
   readonly awaitOthers?: () => Promise<void>;
-  /** Pauses the history; another one that needs the whole shop may run during the pause. */
+  /** Pauses this history, so that a history that needs the whole shop can run meanwhile. */
   readonly stepAside?: StepAside;
   readonly search?: SearchedStore;
   readonly dialect?: Dialect | undefined;
@@ -141,7 +141,7 @@ export type Purchase = {
   isNotified: boolean;
   isShared?: boolean;
   isPageUnknown?: boolean;
-  /** The service's own deliveries; set once none of them is due. */
+  /** The deliveries that the service made by itself; set when no further delivery is due. */
   deliveries?: readonly ObservedDelivery[];
   createCount: number;
   /** Events that not all endpoints have accepted so far. */

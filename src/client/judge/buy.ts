@@ -25,7 +25,7 @@ import { lookAgain, bookingTimeoutMs } from "./looks.ts";
 import { endKills, expectedOrderId, purchaseOf, removeFaults, type Play } from "./faults.ts";
 
 const REFUSAL_TIMEOUT_MS = 20_000;
-/** More than the answers that a history loses. */
+/** Greater than the number of answers that any history loses. */
 const MAX_RUNS = 6;
 const MAX_SEARCH_RUNS = 2;
 const REPEAT_PAUSE_MS = 2500;
@@ -43,7 +43,7 @@ export function buy(play: Play, step: CreateStep): Promise<boolean> {
   return step.expects === "answer" ? buyUntilAnswered(play, step) : buyOnce(play, step);
 }
 
-/** `isLater`: the second try, after a pause in which a slow shop may have learned that the checkout has ended. */
+/** `isLater`: the second attempt, after a pause in which a slow shop may have learned that the checkout has ended. */
 async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<boolean> {
   const { of, times = 1, expects, isEarly = false, hasOtherMethod } = step;
   const { bench, history } = play;
@@ -88,7 +88,7 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
     isRefused,
     isRepeat,
     isShared: purchase.isShared === true,
-    // A new attempt may have an order_id of its own, such as 1001-2.
+    // A new attempt may have a new order_id, such as 1001-2.
     hasNewOrderId: findsAll && !(isRepeat && isNew && liveCount === 1) && hasNewOrderId(bench, purchase),
     liveCount,
     isRenewed: isRepeat && isNew,
@@ -226,7 +226,8 @@ export async function createsOf(
 type ElsewhereStep = Extract<Step, { act: "create_elsewhere" }>;
 
 export function createElsewhere(play: Play, step: ElsewhereStep): Promise<boolean> {
-  // Not during a create whose checkouts are found by comparing lists.
+  // Must not overlap a create whose checkouts are found by comparing lists, because that create would find this
+  // checkout too.
   return play.bench.runExclusive(() => createWithShopKey(play, step));
 }
 
@@ -237,7 +238,7 @@ async function createWithShopKey(
   const { bench } = play;
   const { world, shop, call, signal, target } = bench;
   const purchase = purchaseOf(play, of);
-  // The first checkout is the shop's own.
+  // The shop itself created the first checkout.
   const [modelCheckout = lastCheckout(purchase)] = purchaseOf(play, templateOrder).checkouts;
   const { currency: code, paymentMethod, amountMinor, object } = modelCheckout;
   const orderId = purchase.checkouts.at(-1)?.orderId ?? purchase.cartId;

@@ -87,7 +87,7 @@ async function listNamed(
 ): Promise<readonly ListedCheckout[]> {
   const ids = [...new Set(runs.flatMap(idsIn))].slice(0, MAX_NAMED_IDS);
   const lists = await Promise.all(ids.map((q) => listOrders(call, { q })));
-  // A search also finds the text in descriptions.
+  // `q` also matches descriptions, so checkouts with other ids are removed.
   return lists.flat().filter(({ id }) => ids.includes(id));
 }
 
@@ -110,7 +110,7 @@ async function listAttempts(
   return namedCheckouts.length === 1 ? [...namedCheckouts, ...similarCheckouts] : similarCheckouts;
 }
 
-/** Without those that are a part of this order_id, as a neighbour's may be. */
+/** Omits drawn order_ids that are a part of this order_id, as the order_id of a neighbour may be. */
 function otherIdsThan(cartId: string, { drawnIds }: Pick<Bench["notes"], "drawnIds">): readonly string[] {
   return [...drawnIds].filter((drawnId) => !cartId.includes(drawnId));
 }

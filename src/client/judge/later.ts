@@ -13,8 +13,8 @@ const LOSS_TIMEOUT_MS = 20_000;
 const REREAD_PAUSE_MS = 500;
 
 /**
- * Reads the view until a payment that was not shown in time is shown (it was late), or is lost. Once a shop has lost a
- * payment, each later one only gets twice the longest delay so far.
+ * Reads the view until it shows the payment (late), or the payment counts as lost. Once a shop has lost a payment, each
+ * later payment gets only twice the longest delay so far.
  */
 export function createLateWait(announce: (possibleLoss: JudgedHistory) => void) {
   let longestDelayMs = 0;

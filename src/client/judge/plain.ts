@@ -188,7 +188,7 @@ function oldestByEndpoint(deliveries: Deliveries): Deliveries {
   return [...new Map(deliveries.map((delivery) => [delivery.endpointId, delivery])).values()];
 }
 
-/** Whether its endpoint is busy, or has refused the delivery only once. */
+/** Whether the endpoint may still accept the delivery: it is busy, or has refused the delivery only once. */
 function mayBeAccepted({ attempts }: Deliveries[number]): boolean {
   const lastAttempt = attempts.at(-1);
   if (lastAttempt === undefined || lastAttempt.finishedAt === null) return false;

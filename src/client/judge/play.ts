@@ -233,7 +233,7 @@ async function runConcurrently(play: Play, acts: readonly ConcurrentStep[]): Pro
 
 type ShareStep = Extract<ConcurrentStep, { readonly share: number }>;
 
-/** Throws the first error only after all have ended, so that no work continues after a failed history. */
+/** Throws the first error only after all promises have settled, so that no work continues after a failed history. */
 async function awaitAll(promises: readonly Promise<void>[]): Promise<void> {
   const failure = (await Promise.allSettled(promises)).find(({ status }) => status === "rejected");
   if (failure?.status === "rejected") throw failure.reason;

@@ -42,7 +42,7 @@ export function isLeftOut({ verdict }: Pick<JudgedHistory, "verdict">): boolean 
 
 const SKIP_REASONS: ReadonlySet<string> = new Set<SkipReason>(["budget", "stuck", "interrupted"]);
 
-/** Since a restart the shop accepts no events, so no other history can show anything. */
+/** Whether the shop has accepted no events since a restart, so that no other history can prove anything. */
 export function leftShopStuck({ verdict }: Pick<JudgedHistory, "verdict">): boolean {
   return verdict.state === "broken" && verdict.cause === "refuses_since_restart";
 }

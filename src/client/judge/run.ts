@@ -27,7 +27,7 @@ import {
 import { createLateWait } from "./later.ts";
 import { isByRestart, isExplained, isShrinkable, shrink } from "./shrink.ts";
 
-/** Histories mostly wait. */
+/** High, because histories mostly wait. */
 const MAX_PARALLEL = 14;
 const FIRST_PARALLEL = 4;
 /** If a rule may be broken by chance, one of these further runs must break a rule too. */
@@ -236,8 +236,8 @@ async function judgedHistory(bench: Bench, turn: Turn, playedTurn: PlayResult): 
 }
 
 /**
- * A late history gets its new verdict, and a history that another one may have disturbed passes if it holds now; any
- * other broken history is not judged, and the result is undefined, unless a rule is broken again.
+ * Returns the new verdict of a late history. A history that another one may have disturbed passes if it holds now. Any
+ * other broken history must break a rule again, or is not judged (undefined).
  */
 async function confirm(
   turn: Turn,

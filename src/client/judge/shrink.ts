@@ -45,7 +45,7 @@ export async function shrink(
   [turn, playedTurn]: readonly [Turn, PlayResult],
   tools: {
     readonly play: (turn: Turn) => Promise<PlayResult | undefined>;
-    /** Histories that held: a broken one would have explained the combination. */
+    /** Names of histories that held; a broken history would already have explained the combination. */
     readonly knownNames: ReadonlySet<string>;
   },
 ): Promise<readonly [Turn, PlayResult]> {

@@ -1,4 +1,4 @@
-// A cause is named only where an answer in the log shows it.
+// This file names a cause only if an answer in the request log shows it.
 import type { ErrorCode } from "../errors.ts";
 import type { StepText, StepValue } from "../readiness/drill-shapes.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
@@ -43,7 +43,10 @@ export function hasAnswerArrived(log: readonly LoggedCreate[]): boolean {
   return log.some((request) => isAccepted(request) && request.arrival === "whole");
 }
 
-/** An answer or its status arrived: some clients read only the status. */
+/**
+ * Returns true if the run reports success and a successful answer, or at least its status, arrived: some clients read
+ * only the status.
+ */
 export function isRightlyDone({ isDone, log }: Pick<WatchedRun, "isDone" | "log">): boolean {
   return isDone && log.some((request) => isAccepted(request) && request.arrival !== "hidden");
 }
@@ -89,7 +92,7 @@ export function brokenRuleOf({ runs, liveCount, hasNewOrderId }: WatchedPurchase
   };
 }
 
-/** No later run changes the finding. */
+/** Finds a create that was refused because of its key. Later runs cannot change the finding. */
 export function findBrokenKey(
   log: readonly LoggedCreate[],
   runs: readonly WatchedRun[],

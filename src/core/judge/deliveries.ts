@@ -22,7 +22,7 @@ function acceptedAttempts(deliveries: readonly ObservedDelivery[]): readonly Obs
   return deliveries.flatMap(({ attempts }) => attempts.filter(({ status }) => isSuccessStatus(status)));
 }
 
-/** A shop that accepted the event knows; a shop that gets no events must ask. */
+/** Returns true if the shop accepted the payment event, or gets no events and so must ask the API. */
 export function mustShopKnow(deliveries: readonly ObservedDelivery[]): boolean {
   const payments = paymentDeliveries(deliveries);
   return payments.length === 0 || acceptedAttempts(payments).length > 0;

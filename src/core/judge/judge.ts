@@ -41,7 +41,7 @@ export function verdictsOn(facts: readonly Observation[]): {
   const dialect = facts.find((fact) => fact.kind === "dialect");
   const renewsOrders = facts.some((fact) => fact.kind === "create" && fact.isRenewed === true);
   let returnEffect: FactContext["returnEffect"] = "none";
-  // A booked forged event proves more than its answer.
+  // A booking of a forged event proves more than the answer to that event.
   const sortedFacts = facts.toSorted(
     (left, right) => Number(left.kind === "forged") - Number(right.kind === "forged"),
   );
@@ -104,7 +104,10 @@ type Judgement = { readonly rules: readonly JudgedInvariant[]; readonly finding?
 type FactContext = {
   readonly wasPaid: boolean;
   readonly renewsOrders: boolean;
-  /** Whether an earlier return can have booked the order; late at most if a look after it showed an unpaid order. */
+  /**
+   * Whether an earlier visit to the return page can have booked the order. `late_at_most`: after that visit, the view
+   * showed an unpaid order.
+   */
   readonly returnEffect: "none" | "possible" | "late_at_most";
 };
 
@@ -185,7 +188,7 @@ function judgeLook(
   const shownFact = factOf(paid ? "shows_paid" : "shows_unpaid", got);
   const results = { expected: factOf("paid_once"), got: shownFact };
   if (isBooked && !truth.isPaid) {
-    // The event of an end explains a later booking better than the return.
+    // If the status has changed, the event of the change explains a late booking better than the return.
     const isByReturn =
       returnEffect === "possible" || (returnEffect === "late_at_most" && truth.status === "created");
     const cause = isByReturn ? "believes_return" : UNPAID_CAUSES[truth.status ?? "succeeded"];

@@ -32,7 +32,10 @@ export type Truth = {
   readonly status?: Status | undefined;
 };
 
-/** `view` is null if the view could not be read. `waitedMs`: the time until it showed a payment; 0 without one. */
+/**
+ * `view` is null if the view could not be read. `waitedMs`: the time until the view showed a payment; 0 if it showed
+ * none.
+ */
 export type LookFact = {
   readonly kind: "look";
   readonly of: OrderName;
@@ -54,8 +57,8 @@ export type CreateFact = {
   readonly isShared?: boolean;
   readonly isRenewed?: boolean;
   /**
-   * Why a customer cannot pay. `known_key`: the key of another order refused the first create. Others are of a purchase
-   * that is repeated: an ended page, or a refusal of another body or of a new key.
+   * Why a customer cannot pay. `known_key`: another order has used the key of the first create. The other values are of
+   * repeated purchases: the page has ended, or the service refused another body or a new key.
    */
   readonly deadEnd?: "known_key" | "old_page" | "other_body" | "conflict" | undefined;
 };
@@ -74,7 +77,7 @@ export type Observation =
       readonly type: string;
       readonly got: StepValue;
       readonly isForeign: boolean;
-      /** Whether the API was down before: the shop may then protect itself for a while. */
+      /** Whether the API was down before: the shop may then refuse events for a while to protect itself. */
       readonly isAfterOutage?: boolean;
       readonly cause?: Cause | undefined;
     }

@@ -10,7 +10,7 @@ import type { ShopField } from "./shop.ts";
 
 export const MAX_TIMES = 10_000;
 
-/** `a` is the subject, `b` and `c` are its neighbours; the others are for a busy moment. */
+/** `a` is the order under test, `b` and `c` have similar order_ids, and the others keep the shop busy. */
 export const ORDER_NAMES = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"] as const;
 export type OrderName = (typeof ORDER_NAMES)[number];
 
@@ -56,8 +56,8 @@ export type Step =
       readonly hasOtherMethod?: true;
       readonly expects?: "refusal" | "answer" | "nothing";
       /**
-       * The events of the last end are not delivered yet. The history of a shop that learns of ends only from
-       * events stops here.
+       * The customer orders again before the event of the ended checkout is delivered. If the shop learns of ends only
+       * from events, the history stops here.
        */
       readonly isEarly?: true;
     }
@@ -151,13 +151,16 @@ export type History = {
    * each unknown new checkout as its own.
    */
   readonly pace?: "alone" | "creates";
-  /** `stop`: where the faults say kill, the shop is asked to stop. */
+  /** `stop`: faults that would kill the shop ask it to stop instead. */
   readonly killMode?: "stop";
   readonly isLong?: true;
   readonly causes?: Readonly<Partial<Record<JudgedInvariant, Cause>>>;
 };
 
-/** Order `a` and all up to the last order that the steps name. No other text in a step has one letter. */
+/**
+ * Returns order `a` and all orders up to the last one that the steps name. In a step, only names of orders are texts of
+ * one letter.
+ */
 export function orderNamesIn(steps: readonly Step[]): readonly OrderName[] {
   const texts = JSON.stringify(steps);
   const lastIndex = ORDER_NAMES.findLastIndex((name) => texts.includes(`"${name}"`));

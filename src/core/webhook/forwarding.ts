@@ -17,7 +17,7 @@ export type ForwardPlan = {
 
 const HEADER_PATTERN = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*$/;
 
-/** `not_wanted`: its type was not requested. `no_target`: the event is only shown. */
+/** `not_wanted`: the event's type was not requested. `no_target`: the event is only shown. */
 export function targetFor(
   { eventTypes, routes, defaultUrl }: ForwardPlan,
   type: string,

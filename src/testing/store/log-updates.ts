@@ -1,7 +1,10 @@
 export type LogUpdates<Item> = { readonly items: readonly Item[]; readonly next: Promise<LogUpdates<Item>> };
 
 export type LogUpdateSource<Item> = {
-  /** Opens a reader: its first call returns all items, later calls those that are new or may have changed since. */
+  /**
+   * Opens a reader: its first call returns all items, later calls return the items that are new or may have changed
+   * since.
+   */
   readonly open: () => () => Promise<readonly Item[]>;
   readonly follow: (onWrite: () => void) => () => void;
 };

@@ -140,7 +140,7 @@ type PatternWithLeaves = AnswerPattern & { readonly leaves: typeof LEAVES };
 function causeOf(name: CaseName, pattern: PatternWithLeaves): DrillCause {
   const kind = pattern.kindOfCase(name);
   const testForm = testFormOf(name);
-  // The same result for webhook.test has the same cause.
+  // If webhook.test has the same result in this form, both results have the same cause.
   if (testForm !== undefined && pattern.kindOfCase(testForm) === kind) return causeOf(testForm, pattern);
   const { expected, cause: ownCause } = DRILL_CASES[name];
   const mayBeRefused = expected !== "2xx";

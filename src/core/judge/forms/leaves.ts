@@ -1,4 +1,4 @@
-// The first leaf whose needs are met is the cause.
+// A leaf is a possible cause with the answers that it requires; the first leaf whose requirements are met is the cause.
 import type { DrillCause } from "../../readiness/drills/webhook-advice.ts";
 import { CASE_NAMES, DRILL_CASES, type CaseName } from "../../readiness/drills/webhook.ts";
 import { GOOD_CASES, REORDERED_CASES, type AnswerKind, type AnswerPattern } from "./answers.ts";

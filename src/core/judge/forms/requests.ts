@@ -22,7 +22,7 @@ import { UNSENT_FORM_ANSWERS, type CaseResult } from "./answers.ts";
 
 const MAX_UNANSWERED_CASES = 3;
 
-/** Reports no real event, and is in no list of events. */
+/** An event that exists only in the drill; the store's list of events does not contain it. */
 export type DrillEvent = {
   readonly id: string;
   readonly storeId: string;
@@ -159,7 +159,10 @@ export function wasOutOfReach(results: readonly CaseResult[]): boolean {
   );
 }
 
-/** Forms that the service never sends need no answer. */
+/**
+ * Returns false if the good event, or too many forms, got no answer. A lost connection counts as an answer to a form
+ * that the service never sends.
+ */
 export function shouldContinue(results: readonly CaseResult[]): boolean {
   const silentCases = results.filter(
     ({ name, answer }) =>

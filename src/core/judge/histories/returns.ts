@@ -36,7 +36,7 @@ const SECOND_PAID_QUERY = "&status=paid&payment_status=paid&success=true&result=
 const THIRD_PAID_QUERY = "&status=success&state=completed&success=1&paid=1";
 const CANCELLED_QUERY = "&status=cancelled&canceled=true&cancel=1&result=cancel&paid=false";
 const FAILED_QUERY = "&status=failed&success=false&redirect_status=failed&error=payment_declined";
-/** What closes an order_id within an SQL text, and comments out the text after it. */
+/** Texts that end an order_id within an SQL string, and comment out the rest of the statement. */
 const SQL_ENDS = ["' -- ", '" -- '];
 
 function sameMomentRow(webhookMs: number, returnMs: number): Row {

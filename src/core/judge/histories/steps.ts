@@ -105,7 +105,7 @@ export function apiAnswers(fault: ApiFault, order: OrderName | "all" = "a"): Fau
   return { act: "faults", of: order, faults: [{ ...fault, match, times: MAX_TIMES }] };
 }
 
-/** The order may be paid or not, whatever the shop reads into these answers. */
+/** These answers prove nothing about the payment: the order may be paid or unpaid. */
 export const API_REFUSALS = [
   { action: "status", status: 401 },
   { action: "status", status: 403 },
