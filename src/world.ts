@@ -191,7 +191,7 @@ export type Files = {
     path: string,
     offset: number,
   ) => { readonly bytes: Uint8Array; readonly size: number } | undefined;
-  /** The path must exist. Nothing is written. */
+  /** The path must exist. Writes nothing. */
   readonly disk: (path: string) => DiskFacts;
 };
 

@@ -25,7 +25,7 @@ export type CreateMethod =
 
 export type JudgedShop = {
   readonly create?: CreateMethod | undefined;
-  /** Without `create`, the run creates checkouts through v1. */
+  /** If it is missing, the run itself creates checkouts through v1. */
   readonly takeOrder?:
     | ((cartId: string, kind: CheckoutObject) => Promise<ViewedCheckout | undefined>)
     | undefined;

@@ -90,7 +90,10 @@ export function mergeRuns(histories: readonly JudgedHistory[]): readonly JudgedH
   return dropLikelyCauses([...names].flatMap((name) => worstRuns.get(name)?.slice(0, 1) ?? []));
 }
 
-/** If a broken rule has this many different likely causes, none of them explains all breaks. */
+/**
+ * If one broken rule has this many different likely causes, they contradict each other, and only proven causes are
+ * kept.
+ */
 const MANY_CAUSES = 4;
 
 function dropLikelyCauses(histories: readonly JudgedHistory[]): readonly JudgedHistory[] {

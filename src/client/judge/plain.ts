@@ -34,7 +34,7 @@ const PLAIN_HISTORY = {
 /** Work that a shop still had to do before the run delays a payment by less than this time. */
 const MAX_EARLIER_WORK_MS = 15_000;
 
-/** The measured times set all later waits. The service delivers all events; the bench has no lease yet. */
+/** The measured times set all later waits. The bench has no lease yet, so the service itself delivers all events. */
 export async function runPlainPurchase(bench: Bench, onSlow: () => void) {
   const startedAt = bench.world.now();
   const firstPurchase = await purchaseOnce(bench, onSlow);

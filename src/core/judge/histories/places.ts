@@ -48,7 +48,10 @@ type Place = Pick<History, "title" | "needs" | "causes" | "isLong"> & {
   readonly after?: readonly Step[];
 };
 
-/** If several places have a cause for a broken rule, the place of the last kind in this list names it. */
+/**
+ * If several places of a combination have a cause for the broken rule, the cause of the last kind in this list is
+ * reported.
+ */
 const PLACE_KINDS = ["api", "events", "attempt", "moment", "later"] as const;
 
 const TELL_FIRST = tellFrom("first");

@@ -175,7 +175,7 @@ export const TIME_HISTORIES = {
       steps: [
         on("b", NEW_ORDER),
         NEW_ORDER,
-        // A question about the new order must not find the order paid.
+        // Waits, so that a question about the new order does not find the order paid.
         wait(200),
         on("b", PAY),
         SLOW_QUESTION_OF_B,
