@@ -25,7 +25,7 @@ export type CreateMethod =
 
 export type JudgedShop = {
   readonly create?: CreateMethod | undefined;
-  /** If it is missing, the run itself creates checkouts through v1. */
+  /** Used without `create`: returns an order that the merchant has named, or creates a checkout through v1. */
   readonly takeOrder?:
     | ((cartId: string, kind: CheckoutObject) => Promise<ViewedCheckout | undefined>)
     | undefined;

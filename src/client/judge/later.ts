@@ -91,8 +91,8 @@ export function mergeRuns(histories: readonly JudgedHistory[]): readonly JudgedH
 }
 
 /**
- * If one broken rule has this many different likely causes, they contradict each other, and only proven causes are
- * kept.
+ * If one broken rule has this many different likely causes, none of them explains all breaks, and only proven causes
+ * are kept.
  */
 const MANY_CAUSES = 4;
 

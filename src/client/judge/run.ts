@@ -236,7 +236,7 @@ async function judgedHistory(bench: Bench, turn: Turn, playedTurn: PlayResult): 
 }
 
 /**
- * Returns the new verdict of a late history. A history that another one may have disturbed passes if it holds now. Any
+ * Returns the new result of a late history. A history that another one may have disturbed passes if it holds now. Any
  * other broken history must break a rule again, or is not judged (undefined).
  */
 async function confirm(

@@ -45,7 +45,7 @@ export async function shrink(
   [turn, playedTurn]: readonly [Turn, PlayResult],
   tools: {
     readonly play: (turn: Turn) => Promise<PlayResult | undefined>;
-    /** Names of histories that held; a broken history would already have explained the combination. */
+    /** Names of the histories that have a result. None is broken, because it would have explained the combination. */
     readonly knownNames: ReadonlySet<string>;
   },
 ): Promise<readonly [Turn, PlayResult]> {

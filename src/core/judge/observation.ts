@@ -77,7 +77,7 @@ export type Observation =
       readonly type: string;
       readonly got: StepValue;
       readonly isForeign: boolean;
-      /** Whether the API was down before: the shop may then refuse events for a while to protect itself. */
+      /** Whether the API was down before: a shop that protects itself may then accept no events for a while. */
       readonly isAfterOutage?: boolean;
       readonly cause?: Cause | undefined;
     }

@@ -10,7 +10,7 @@ import type { ShopField } from "./shop.ts";
 
 export const MAX_TIMES = 10_000;
 
-/** `a` is the order under test, `b` and `c` have similar order_ids, and the others keep the shop busy. */
+/** `a` is the order under test, `b` and `c` have similar order_ids, and the others are further orders. */
 export const ORDER_NAMES = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"] as const;
 export type OrderName = (typeof ORDER_NAMES)[number];
 

@@ -55,7 +55,7 @@ function valueAt(fieldOrPattern: string, text: string, json: unknown): unknown {
   return field ?? matchOf(fieldOrPattern, text)?.[1];
 }
 
-/** An amount with decimals, such as 19.99 or 1.234,50; the group: its decimals. */
+/** An amount with decimals, such as 19.99 or 1.234,50; the group matches the decimals. */
 const DECIMAL_AMOUNT = /^\d[\d.,'\s]*[.,](\d{2,4})$/;
 const GROUPED_AMOUNT = /^\d{1,3}(?:[.,'\s]\d{3})+$/;
 
