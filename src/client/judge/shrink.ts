@@ -45,7 +45,10 @@ export async function shrink(
   [turn, playedTurn]: readonly [Turn, PlayResult],
   tools: {
     readonly play: (turn: Turn) => Promise<PlayResult | undefined>;
-    /** Names of the histories that have a result. None is broken, because it would have explained the combination. */
+    /**
+     * Names of the histories that have a result. A smaller combination among them is not broken, or it would have
+     * explained this one.
+     */
     readonly knownNames: ReadonlySet<string>;
   },
 ): Promise<readonly [Turn, PlayResult]> {

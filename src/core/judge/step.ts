@@ -10,7 +10,10 @@ import type { ShopField } from "./shop.ts";
 
 export const MAX_TIMES = 10_000;
 
-/** `a` is the order under test, `b` and `c` have similar order_ids, and the others are further orders. */
+/**
+ * `a` is the order under test. In a history with a `neighbourKind`, `b`, `c` and `d` have order_ids that resemble the
+ * order_id of `a`.
+ */
 export const ORDER_NAMES = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"] as const;
 export type OrderName = (typeof ORDER_NAMES)[number];
 

@@ -216,7 +216,7 @@ export const CLIENT_HISTORIES = {
       causes: { booked_when_paid: "early_forgotten" },
     },
     second_answer_cut: {
-      // A second attempt may have an order_id that has nothing to do with the first.
+      // The second attempt may have any order_id, so a checkout of another history could be taken for it.
       pace: "alone",
       title: ["a second attempt whose answer is cut off", "再次下单的响应被截断"],
       steps: [CANCELLED_ORDER, ...underFaults(atCreate(1, "truncate"))],

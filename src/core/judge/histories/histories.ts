@@ -71,8 +71,8 @@ export function stepTitle(kind: DrillKind, name: string): Words {
 }
 
 /**
- * The short batch of creates comes before the long batch, so that its mistakes show early too. An outage is last, because
- * a shop may protect itself after it.
+ * The short batch of creates comes before the long batch, so that mistakes of creates show early too. Outages come
+ * last, because a shop may protect itself for a while afterwards.
  */
 export function namesInOrder(combinations: readonly string[]): readonly string[] {
   const names = [
