@@ -285,7 +285,7 @@ function expectedValueText(expectedText: string, gotText: string, cause = ""): s
   return `Expected ${expectedText}; got ${printableLiteral(gotText)}${cause && `: ${cause}`}.`;
 }
 
-/** The variable accepts only an id, because a name is known only in one sandbox. */
+/** CHECKOUT_STORE_ID accepts only an id, because another sandbox may use the same name for another store. */
 function storeOption(): Option {
   const option = valueOption("--store <id|name>", {
     text: "id or name of the store; the variable takes only an id",

@@ -29,7 +29,7 @@ export type StoreCalls = ObjectCalls & {
    */
   create(input: StoreInput): Promise<Outcome<NewStore> | undefined>;
   describe(): Promise<Outcome<SandboxDescription>>;
-  /** Does nothing without a store. Refuses like `resetStores`. */
+  /** Does nothing without a store. Refuses if requests to the store do not end in time. */
   reset(): Promise<Outcome<void>>;
   erase(): Promise<void>;
 };

@@ -44,7 +44,7 @@ const FALLBACK_ROUTES: readonly AreaRoute<FallbackContext>[] = [
     methods: ["GET"],
     path: "/healthz",
     role: "anyone",
-    // Needs no key, so it says only whether the service is ready, and why not (decision 43).
+    // The health check needs no key, so it says only whether the service is ready, and why not (decision 43).
     answer: async ({ store, isReady }, { requestId }) => {
       if (!(await isReady())) return refuseFact("starting", {}, { retryAfterSeconds: 1 });
       const failure = store.failure();

@@ -121,7 +121,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     answer: async (request) => {
       const startedAt = world.monotonic();
       const answer = await answerSafely(request);
-      // After the area has answered, so that an erasure of the store does not wait for the delay.
+      // Delays after the area has answered, so that an erasure of the store does not wait for the delay.
       if (answer.delayMs !== undefined) await context.pause(answer.delayMs);
       return note(request, answer, startedAt);
     },

@@ -46,7 +46,7 @@ export function checkFiles(subjects: CheckSubjects): Finding {
   unwrap(readAdminToken(world, folder));
   if (hostedCommand(world, folder) === undefined) unwrap(requireDatabase(world, folder));
   else unwrap(readHostedState(world, folder));
-  // In a folder with a database, this only reads the master key, and never creates one.
+  // If the database exists, `readOrCreateMasterKey` only reads the master key, and never creates one.
   if (world.files.exists(stateFile(folder, "database")))
     unwrap(readOrCreateMasterKey(world, folder, "filled"));
   return ["ok", ownFiles(subjects).toSorted().join(", ")];
@@ -115,7 +115,7 @@ export function checkClock(subjects: CheckSubjects): Finding {
 const MAX_SHOWN_ERRORS = 3;
 const ERROR_LINE = /"failure":|"status":5\d\d|^\S+ {2}5\d\d {2}|^\S+ {2}\S+ {2}\w*Error\b|^✗|"ok":false/;
 
-/** Injected faults and failed deliveries are not failures of the sandbox. */
+/** Matches log lines about injected faults and deliveries, which are not failures of the sandbox. */
 const FAULT_OR_DELIVERY_LINE = /(?: {2}|, |":")fault [a-z_]+(?: {2}|")|"delivery":/;
 
 export function checkLog({ context: { world }, folder }: CheckSubjects): Finding {

@@ -53,7 +53,7 @@ export async function checkPort({ context, findRun, readHealth }: CheckSubjects)
   const port = run?.port ?? Number(portVariable ?? DEFAULT_PORT);
   const owner = printable(world.portOwner(port) ?? "");
   if (run !== undefined) {
-    // The owner can be a child process of the sandbox, so only the sandbox's answer is decisive.
+    // A child process of the sandbox can own the port, so only an answer of the sandbox is decisive.
     const answer = owner === "" || owner.includes(String(run.pid)) ? undefined : (await readHealth())?.answer;
     if (answer === undefined || (answer.ok && answer.status === 200))
       return ["ok", `${port}, used by the running sandbox`];
@@ -118,7 +118,8 @@ async function judgeEndpoint(ask: CallOperation, endpoint: EndpointEntry): Promi
     return ["warning", `${label}: ${printable(reason ?? "")}`, `${START_SANDBOX} --adopt`];
   const body = { endpointId: id, limit: MAX_DELIVERIES };
   const { deliveries } = await ask({ name: "listDeliveries", body });
-  // The list is newest first and the sort is stable, so the newest of several simultaneous ends wins.
+  // The list is newest first and the sort is stable, so of deliveries that ended at the same time, the newest comes
+  // first.
   const [lastDelivery] = deliveries.toSorted((left, right) => endOf(right) - endOf(left));
   const isFine = lastDelivery?.state === "succeeded" || lastDelivery?.state === "dropped";
   if (lastDelivery === undefined || endOf(lastDelivery) === 0 || isFine) return ["ok", label];

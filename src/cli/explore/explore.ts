@@ -157,7 +157,7 @@ async function exploreInOwnSandbox(request: ExploreRequest): Promise<Exploration
   return unwrap(await service);
 }
 
-/** Holds a lease, because its end removes the store's faults and resets the store's clock. */
+/** Holds a lease, because the end of a lease removes the store's faults and resets the store's clock. */
 async function exploreInRunningSandbox(
   request: ExploreRequest,
   receiver: string,

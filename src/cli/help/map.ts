@@ -34,7 +34,7 @@ export async function commandMap(
   const commands: MappedCommand[] = [];
   const programs: Command[] = [];
   for (const name of firstWord === undefined ? topLevelNames() : [firstWord]) {
-    // Each group is loaded alone, because the typed words decide which commands a group has.
+    // Each group needs its own program, because `createProgram` loads only the group that `argv` names.
     const program = await createProgram({ ...registry, world: { ...registry.world, argv: [name, ...rest] } });
     programs.push(program);
     const groupCommand = program.commands.find((command) => command.name() === name);

@@ -5,7 +5,7 @@ import { wordsBeforeSeparator } from "../option-rules.ts";
 
 type CommandWorld = Pick<World, "env"> & Partial<Pick<World, "argv">>;
 
-/** Options that select the folder or store of a command. The number counts the option's words, with its value. */
+/** Options that select the folder or store of a command, each with its number of words, including the value. */
 export const LOCATION_OPTIONS: ReadonlyMap<string, number> = new Map(
   Object.entries({ "--trust-folder": 1, "--dir": 2, "--store": 2 }),
 );

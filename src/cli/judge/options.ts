@@ -180,8 +180,8 @@ function parseSettle(text: string): number {
 }
 
 /**
- * Options that select the work of a run or of `explore`, or write a file. The number counts the words of the
- * option with its value.
+ * Options that select the work of a run or of `explore`, or that write a file, each with its number of words,
+ * including the value.
  */
 const SELECTING_OPTIONS: ReadonlyMap<string, number> = new Map([
   ...["only", "seed", "budget", "depth", "payer", "write", "junit"].map((name) => [`--${name}`, 2] as const),

@@ -17,7 +17,6 @@ import { createOperationCaller } from "../target/call.ts";
 import { findId } from "../target/ids.ts";
 import { MAX_CHECKOUTS, type RunOptions } from "./options.ts";
 
-/** In minor units. */
 const MIN_AMOUNT_MINOR = 100;
 const AMOUNTS = Array.from({ length: 9900 }, (_, index) => MIN_AMOUNT_MINOR + index).filter(
   (minor) => Math.trunc((minor / 100) * 100) < minor,

@@ -66,8 +66,8 @@ function stepsOf(
 }
 
 /**
- * A part is recorded if it failed, or if all its histories held; any other part keeps its last record.
- * `isDone`: the run came to its end. If it did not, only failed parts are recorded.
+ * Records each part that failed, and, if the run was complete (`isDone`), each part whose histories all passed.
+ * Every other part keeps its last record.
  */
 export async function recordParts(
   { bench, parts, missingFields, isDone }: RecordInput & { readonly isDone: boolean },

@@ -140,7 +140,10 @@ async function refuseHeldEndpoint(call: CallOperation): Promise<void> {
   throw new Refused({ exitCode: EXIT.conflict, code: "state_conflict", message, next });
 }
 
-/** The events of an endpoint without a shop stay unanswered, such as the endpoint of an earlier run with another path. */
+/**
+ * Refuses an enabled endpoint at which nothing listens, for example of an earlier run with another path, because its
+ * deliveries would fail.
+ */
 async function refuseSilentEndpoint({ context: { world }, control, call, signal }: Run): Promise<void> {
   const endpoints = await findEndpoints(call);
   const answers = await Promise.all(
@@ -232,7 +235,7 @@ function readsOrders(parts: ReadonlySet<Part>): boolean {
 const MAX_HELD_EVENTS_WAIT_MS = 5000;
 const CHECK_PAUSE_MS = 200;
 
-/** No event is sent to the shop's port after the shop has ended. */
+/** Waits for due deliveries, so that none is sent to the shop's port after the shop has stopped. */
 async function awaitHeldEvents({ context: { world }, call, signal }: Run): Promise<void> {
   await poll(world, () => call({ name: "listDeliveries", body: { state: "due", limit: 1 } }), {
     isEnough: ({ deliveries }) => deliveries.length === 0,
@@ -360,7 +363,7 @@ type LeasedRun = Run & {
   readonly firstHistory: JudgedHistory;
   readonly baseReport: Omit<RunReport, "histories" | "records">;
   readonly onJudged: (history: JudgedHistory) => void;
-  /** No history starts after it, by the monotonic clock. */
+  /** In milliseconds by the monotonic clock. No history starts later. */
   readonly deadline: number;
 };
 

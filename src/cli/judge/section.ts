@@ -1,5 +1,4 @@
-// Commands in the section `shop` of checkout.config.json run only after the user has confirmed that section
-// of that file.
+// The commands in the section `shop` of checkout.config.json run only after the user has confirmed the section.
 import { dirname, join } from "node:path";
 import type { ShopDescription } from "../../client/judge/shop/description.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
@@ -81,7 +80,7 @@ const TRUST_FILE = "trusted-shops.json";
 
 type FileSection = { readonly path: string; readonly shop: ShopSection };
 
-/** Asks once for each section, whose hash is then kept. Refuses if nobody can be asked. */
+/** Asks once for each version of the section, and stores its hash. Refuses if the command is not interactive. */
 async function trustSection(
   { world, printer }: Context,
   { trustConfig }: ShopOptions,
@@ -127,7 +126,7 @@ function readTrustRecord(world: Context["world"], trustPath: string): Readonly<R
   return Object.fromEntries(rows);
 }
 
-/** Never from the command line, which others can read. */
+/** Reads the cookie from a file or a variable, because other users can read command lines. */
 async function readCookie(
   { world, printer }: Context,
   { cookieFile }: ShopOptions,

@@ -14,7 +14,9 @@ import { connectToSandbox } from "../target/resolve.ts";
 
 export type BoundShop = JudgedShop &
   AsyncDisposable & {
-    /** An endpoint that was added for a served shop stays in the store after the shop has stopped. */
+    /**
+     * Keeps the endpoint of a served shop in the store after the shop has stopped. Default: the endpoint is removed.
+     */
     readonly keepEndpoint: () => void;
   };
 
@@ -97,7 +99,7 @@ async function serveShop(
   try {
     const shop = await startShop(
       { world: context.world, signal },
-      // 0: the endpoint's URL has no port, so it is not a served shop's, and the shop gets a free port.
+      // An endpoint URL without a port (0) belongs to no served shop, so the shop gets a free port.
       { commandLine: serve, receiverPath: path, env, port: ownPort === 0 ? undefined : ownPort },
     );
     if (ownEndpoint !== undefined) return shop;
@@ -131,7 +133,7 @@ async function serveShop(
 
 const MISSING_PAGE_STATUSES: ReadonlySet<number> = new Set([404, 405, 410]);
 
-/** A receiver may answer an unsigned request as if it had no page. */
+/** Signed, because a shop may answer an unsigned webhook with the status of a missing page. */
 async function signedTestRequest(context: Context, control: ControlTarget, secret: string) {
   const { world } = context;
   const { dialect } = await callAt(context, control, { name: "storeSummary", body: undefined });
@@ -146,7 +148,10 @@ const RESTART_TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 4096;
 const RESTART_HINT = "the command must exit with 0 after it has told the supervisor to restart your shop";
 
-/** The restart command must exit. Its child processes end with it, so a supervisor must start the shop. */
+/**
+ * The restart command must exit. The end of the command also ends its child processes, so a supervisor must start
+ * the shop.
+ */
 function createRestart(
   { world }: Context,
   { description: { restart: commandLine }, signal }: Binding,

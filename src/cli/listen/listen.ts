@@ -152,7 +152,10 @@ function closeAtEnd(seenEvents: SeenEvents): SeenEvents & Disposable {
   return { ...seenEvents, [Symbol.dispose]: seenEvents.close };
 }
 
-/** Prints the registered listener's secret, or else the store's. Registers none, because events would wait for it. */
+/**
+ * Prints the registered listener's secret, or else the store's. Registers no listener, because events would wait for
+ * one.
+ */
 async function printSecret(context: Context): Promise<number> {
   const endpointList = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const listener = endpointList.endpoints.find(({ kind }) => kind === "listener");

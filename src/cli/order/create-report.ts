@@ -50,7 +50,8 @@ export function unwrapCreateResult(context: Context, report: CreateReport): NewC
       `note: the journal has another ${report.kind.noun} for this, ${printable(entry.checkoutId)}; the service, which may have been reset, answered with ${printable(id)}`,
     );
   }
-  // Another service may mark replays differently or not at all, so a known id also shows a replay.
+  // Another service may mark replays differently or not at all, so the id of a recorded checkout also indicates a
+  // replay.
   const isReplayed = exchange.headers["idempotent-replayed"] === "true" || entry.checkoutId === id;
   const { response, attemptCount } = exchange;
   return { response, key: entry.key, isReplayed, attempts: attemptCount };

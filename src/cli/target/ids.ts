@@ -33,7 +33,7 @@ const CHECKOUT: KindSpec = {
 
 const KINDS = {
   checkout: CHECKOUT,
-  /** A checkout to pay: if several have the order_id, the open one is meant, if there is only one. */
+  /** A checkout to pay. Of several checkouts with the order_id, the only open one is selected. */
   payable: CHECKOUT,
   event: kindOf("event", "events", async (ask) =>
     (await ask("listEvents", LIST_BODY)).events.map(({ eventId: id, type: about }) => ({ id, about })),

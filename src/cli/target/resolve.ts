@@ -84,7 +84,10 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
     baseUrl,
     locate: isOnlyForFolder ? locate : undefined,
     sandbox: isSandbox ? run : undefined,
-    /** Whether `checkout explain` can explain answers: of the folder's sandbox, or of the sandbox in the environment. */
+    /**
+     * Whether `checkout explain` can explain the service's answers: it needs the folder's sandbox, or a sandbox and
+     * its token in the environment.
+     */
     isExplained:
       isSandbox ||
       (isLocal && baseUrl.source === "CHECKOUT_BASE_URL" && Boolean(world.env["CHECKOUT_CONTROL_TOKEN"])),

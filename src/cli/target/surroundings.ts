@@ -158,7 +158,7 @@ function parseAddress(address: ValueWithSource<string> | undefined): ValueWithSo
   // A value with any other character is not shown, because it may contain a password.
   const gotText = /^[\w.:/-]+$/.test(address.value) ? `; got ${printableLiteral(address.value)}` : "";
   const url = URL.parse(completeAddress(address.value) ?? "");
-  // The key is sent to that machine, so the suggested address uses TLS.
+  // The API key is sent to another machine, so the suggested address uses TLS.
   if (url !== null && !isLoopback(url.hostname)) url.protocol = "https:";
   const correction =
     url === null ? "correct it" : `write ${url.origin}${url.pathname === "/" ? "/v1" : url.pathname}`;

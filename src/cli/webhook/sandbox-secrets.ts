@@ -9,7 +9,7 @@ export type SecretsWithOwner = {
   readonly retired: readonly string[];
 };
 
-/** Hides these secrets in all output. Undefined without a sandbox. */
+/** Hides the returned secrets in all output. Undefined without a sandbox. */
 export async function readSandboxSecrets(context: Context): Promise<readonly SecretsWithOwner[] | undefined> {
   const target = await findControlTarget(context);
   if (target === undefined) return undefined;

@@ -17,7 +17,7 @@ export async function holdFolder(
   runFields: Pick<RunRecord, "control_token" | "is_guest">,
 ): Promise<Outcome<Hold, HostFailure>> {
   const path = stateFile(folder, "lock");
-  // Created here, because SQLite would use the umask of the process.
+  // Creates the lock file here, because SQLite would create it with the umask of the process.
   world.files.createNew(path, "", { endsWithProcess: true });
   const lock = (await world.lockFile?.(path)) ?? { state: "unsupported" };
   if (lock.state === "held") return refuseHeld(world, folder);
@@ -27,7 +27,7 @@ export async function holdFolder(
   try {
     claim = claimFolder(world, folder, { ...runFields, host: world.hostName?.() });
   } finally {
-    // If this process tried again, its own lock would refuse the attempt.
+    // Otherwise, the lock that this process still holds would refuse its next attempt.
     if (claim?.ok !== true) unlock();
   }
   if (!claim.ok) return claim;

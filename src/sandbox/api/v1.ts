@@ -36,7 +36,7 @@ export type ApiContext = ServiceContext &
   ApiFaultContext & {
     readonly rateLimiter: RateLimiter;
     readonly leases: Pick<Leases, "noteRetrieve">;
-    /** Searched for by value, because a token from the environment can have any format. */
+    /** Both tokens are redacted by value, because a token from the environment can have any format. */
     readonly controlToken: string;
     readonly adminToken: string;
   };

@@ -37,7 +37,7 @@ export type OperationContext = ClockContext &
     readonly portal: PortalAccess;
     readonly tokens: Tokens;
     readonly requestStop: () => void;
-    /** Operations of a service whose stores are elsewhere, which replace the usual ones. Default: none. */
+    /** Replace the usual operations in a hosted service, whose stores are in other objects. Default: none. */
     readonly operations?: Partial<Handlers>;
   };
 

@@ -25,7 +25,8 @@ export function createKey(
   { store, world }: Pick<KeyContext, "world"> & { readonly store: Store },
   { storeId, apiKey = newApiKey(world), scopes = SCOPES, isForDrill = false }: KeyInput,
 ): NewKey {
-  // From a sequence of its own, so that with a seed, simultaneous creates of stores get the same ids in any order.
+  // The id comes from a separate sequence, so that, with a seed, stores that are created simultaneously get the same
+  // ids in any order.
   const newKey = { id: world.uuid(`${storeId} credentials`), lastFour: apiKey.slice(-4), scopes };
   store.credentials.insert({
     ...newKey,

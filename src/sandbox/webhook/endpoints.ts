@@ -71,8 +71,8 @@ export function addEndpoint(
 }
 
 /**
- * Delivers first the events that `since` selects, then the events that waited. Refuses more than `MAX_REPLAYED_EVENTS`
- * events.
+ * Delivers first the events that `since` selects, then the events that waited for a listener. Refuses more than
+ * `MAX_REPLAYED_EVENTS` events.
  */
 export function registerListener(
   context: EndpointsContext,

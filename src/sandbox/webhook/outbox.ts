@@ -27,8 +27,8 @@ export function enqueueDelivery(
   now: number,
 ): string {
   const { event, endpoint, cause, dueAt = now } = outboxInput;
-  // A duplicate is created at an unpredictable time, when its delivery is sent. A sequence of its own keeps all other
-  // ids of a seed equal.
+  // A duplicate is created at an unpredictable time, when its delivery is sent. Its id comes from a separate sequence,
+  // so that all other ids of a seed stay the same.
   const id = world.uuid(cause === "duplicate" ? `${event.id} ${endpoint.id}` : event.storeId);
   store.deliveries.insert({
     id,

@@ -36,8 +36,8 @@ export function recordAttemptResult(
     endpoint.url === endedAttempt.endpoint.url &&
     "error" in outcome &&
     outcome.error === "unreachable";
-  // Not counted as a try: a failed kept connection is replaced, and a disconnected listener is paused; the delivery
-  // stays due.
+  // Not counted as a try: an attempt over a kept connection that failed, and an attempt to a disconnected listener,
+  // which is paused. The delivery stays due.
   const isUncounted = shouldPause || hasKeptConnectionFailed(result);
   const tries = isUncounted ? delivery.tries : delivery.tries + 1;
   const verdict = isUncounted

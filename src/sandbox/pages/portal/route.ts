@@ -119,7 +119,7 @@ function emptyInput(operation: OperationName): unknown {
 }
 
 type Action<Name extends OperationName> = {
-  /** The action has the role and the refusals of this operation of the control API. */
+  /** The action requires the role of this control operation, and has the operation's refusals. */
   readonly operation: Name;
   readonly read?: (fields: Fields) => unknown;
   readonly parse?: (
@@ -248,7 +248,7 @@ async function answerRefusedForm(
     return { ok: false, refusal };
   const { call } = view;
   const storeId = storeOf?.(fields) ?? view.storeId;
-  // The form's page can be of another store than the path.
+  // The page of the form can belong to another store than the path of the request.
   const permission = requireStoreAccess(callerOfSession(call.caller), storeId);
   if (!permission.ok) return permission;
   const path = addressOf({ storeId, id: view.id });
