@@ -103,7 +103,7 @@ export function runnerFor<Name extends OperationName, Options extends CommonOpti
   };
 }
 
-/** Returns milliseconds by the store's clock; a span is relative to its current time. */
+/** Returns milliseconds by the store's clock. A duration is counted from the store's current time. */
 export async function resolveMoment(
   context: Context,
   time: SpanOrMoment,

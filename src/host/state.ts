@@ -210,7 +210,7 @@ export function lostLogWarning(
   if (run?.version === undefined) return undefined;
   const database = stateFile(folder, "database");
   if (isRunningOwner(world, run, world.files.stat(folder)?.id) || !isLogEmpty(database)) return undefined;
-  // The log was empty when run.json was written, and nothing has been written since.
+  // The log was empty when run.json was written, and nothing has been written to the log since.
   if (openingOfEmptyLog(database) === run.opening) return undefined;
   return `warning: the last sandbox of ${printable(folder)} was killed, and ${printable(database)}-wal is missing or empty: changes that were only in that log are lost, unless another program has written them into the database`;
 }

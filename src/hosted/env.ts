@@ -24,8 +24,8 @@ export type ObjectCalls = {
 
 export type StoreCalls = ObjectCalls & {
   /**
-   * Undefined if the object has another store, so that the caller draws another mark. With `given`, returns the given
-   * store if a killed start created it, and refuses another store.
+   * Undefined if the object of the mark already has another store: the caller then draws another mark. With `given`,
+   * returns the given store if a killed start created it, and refuses another store.
    */
   create(input: StoreInput): Promise<Outcome<NewStore> | undefined>;
   describe(): Promise<Outcome<SandboxDescription>>;

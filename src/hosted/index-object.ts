@@ -84,7 +84,7 @@ async function openIndex({ storage }: ObjectState, env: HostedEnv) {
   const { home, folderHold } = env.SETTINGS;
   await store.write(() => {
     if (store.instance.id() === undefined) store.instance.renew(world.freshId());
-    // From now on the state belongs to this folder, from which it delivers.
+    // The state now belongs to this folder, so its webhooks are delivered only from this folder.
     if (home !== null && folderHold === null && store.home.path() !== home) store.home.record(home);
   });
   const operations = { ...REFUSED_OPERATIONS, ...operationsOn(store, env) };

@@ -52,7 +52,7 @@ export class HostedService extends WorkerEntrypoint<HostedEnv> {
       const wasLastFailureWrite = lastFailure?.key === key && !lastFailure.isRead;
       if (failure instanceof StorageUnavailable)
         lastFailure = { key, failure, isRead: method === "GET" && !wasLastFailureWrite };
-      // Without the body, which the object may have read already.
+      // The request for the refusal has no body, because the object may already have read the body.
       return failedResponse(createStorelessSandbox(env), new Request(url, { method, headers }), failure);
     }
   }

@@ -97,7 +97,7 @@ async function readUpTo({ body, headers }: Response, maxBytes: number): Promise<
       if (size > maxBytes) break;
     }
   } catch (streamError) {
-    // Content-Length of an encoded body announces another length than the decoded body's.
+    // If the body was encoded, Content-Length counts the encoded bytes, but `size` counts the decoded ones.
     const declaredLength = headers.has("content-encoding") ? null : headers.get("content-length");
     if (declaredLength === null || size < Number(declaredLength)) error = streamError;
   }

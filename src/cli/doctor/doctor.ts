@@ -104,7 +104,7 @@ async function runCheck(check: Check, subjects: CheckSubjects): Promise<Finding>
 
 const COLOURS = { ok: "green", warning: "cyan", problem: "red", unknown: "dim" } as const;
 
-/** The same on every terminal, because reports are pasted into issue forms. */
+/** The width is the same on every terminal, because reports are pasted into issue forms. */
 const REPORT_WIDTH = 80;
 
 function reportText({ version, at, checks: rows }: Report, style: Style): string {

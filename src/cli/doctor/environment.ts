@@ -50,7 +50,7 @@ export function checkProxies({ context }: CheckSubjects): Finding {
     return `${name} ${URL.canParse(url) ? new URL(url).host : "(not an address)"}`;
   });
   const text = variableTexts.join(", ");
-  // The check of the service reports an invalid proxy, so it is ignored here.
+  // Ignores an invalid proxy, which the check of the service reports.
   const { baseUrl, proxy } = catchRefusal(() => resolveTarget(context)).value ?? {};
   const url = new URL(baseUrl?.value ?? "http://localhost");
   if (isLoopback(url.hostname))

@@ -155,7 +155,7 @@ async function askAnswers(context: Context, questions: Questions, control: Contr
       ...(suggestion !== undefined && (isJson || needsJson !== true) && { suggestion }),
     });
     const earlierAnswers = FIELDS.slice(0, index).map((name) => [name, answers[name]] as const);
-    // Asks for the later answers again, because they may depend on the wrong answer.
+    // Drops the later answers and asks for them again, because they may depend on the wrong answer.
     answers = { ...Object.fromEntries(earlierAnswers), [field]: answer.trim() };
     const trials = await tryAnswer(context, control, { field, answers });
     for (const trial of trials) printer.info(trialLine(trial, printer.style));

@@ -18,7 +18,7 @@ type RecordInput = {
   readonly missingFields: readonly MissingField[];
 };
 
-/** A broken plain purchase is recorded, so that no earlier pass stays valid. */
+/** Records a plain purchase that broke a rule, so that an earlier passed record does not stay valid. */
 export async function recordPlainPurchase(
   { bench, parts, missingFields }: RecordInput,
   history: JudgedHistory,

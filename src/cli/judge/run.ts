@@ -141,8 +141,8 @@ async function refuseHeldEndpoint(call: CallOperation): Promise<void> {
 }
 
 /**
- * Refuses an enabled endpoint at which nothing listens, for example of an earlier run with another path, because its
- * deliveries would fail.
+ * Refuses if nothing listens at an enabled endpoint, which an earlier run may have left. Accepts a shop that is down
+ * at all endpoints.
  */
 async function refuseSilentEndpoint({ context: { world }, control, call, signal }: Run): Promise<void> {
   const endpoints = await findEndpoints(call);

@@ -80,7 +80,7 @@ const TRUST_FILE = "trusted-shops.json";
 
 type FileSection = { readonly path: string; readonly shop: ShopSection };
 
-/** Asks once for each version of the section, and stores its hash. Refuses if the command is not interactive. */
+/** Asks again only after the section has changed: its hash is stored. Refuses if the command is not interactive. */
 async function trustSection(
   { world, printer }: Context,
   { trustConfig }: ShopOptions,

@@ -170,7 +170,7 @@ async function judgeReceiver(
   );
   const leftOutCount = mayRun() ? 0 : sentForms.caseNames.length - sentForms.results.length;
   const isUnknown = wasOutOfReach(sentForms.results) || leftOutCount > 0;
-  // If the receiver is down or the run ends early, only the forms that were sent have results.
+  // If the receiver is down or the run ends early, only the test webhooks that were sent have results.
   const caseNames = isUnknown ? sentForms.results.map(({ name }) => name) : sentForms.caseNames;
   const steps = drillSteps({ ...sentForms, caseNames }, receiver);
   const subject = webhookSubject({ id: endpointId, url }, secret);

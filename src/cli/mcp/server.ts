@@ -142,7 +142,8 @@ async function runLine(world: World, makeProgram: ProgramFactory, argv: readonly
     if (!isRecord(error) || typeof error["code"] !== "string") throw error;
     return { isError: true, text: redactSecrets(String(error["message"])) };
   }
-  // A failing command with output is a result, such as a failed drill; without output, it is an error.
+  // A command that fails with output has a result, for example of a failed drill; without output, the failure is an
+  // error.
   const text = output.stdout === "" ? output.stderr : output.stdout;
   return { isError: output.stdout === "" && code !== 0, text: markText(text) };
 }

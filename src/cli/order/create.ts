@@ -76,7 +76,7 @@ function registerCreate(group: Group, kind: CheckoutKind): void {
       showHeadersOption(),
     ],
     requires: [["until", "wait"]],
-    // `--new-attempt` generates a new key.
+    // `--new-attempt` generates a new key, so it conflicts with a typed key.
     conflicts: [["newAttempt", "idempotencyKey"]],
     run: (context, options) => runCreate(context, options, kind),
   });

@@ -72,7 +72,7 @@ export const SANDBOX_OUTPUT_KINDS = {
       activeFaults: z.nullable(z.number()),
       instanceId: textOrNull,
       settings: z.nullable(z.record(text, z.unknown())),
-      /** Why other values are unknown although the sandbox's process is running. */
+      /** Why other fields are null although the sandbox's process is running. */
       problem: textOrNull,
     }),
   },

@@ -27,7 +27,7 @@ export async function holdFolder(
   try {
     claim = claimFolder(world, folder, { ...runFields, host: world.hostName?.() });
   } finally {
-    // Otherwise, the lock that this process still holds would refuse its next attempt.
+    // After a refusal, releases the lock, which would otherwise refuse the next attempt of this process.
     if (claim?.ok !== true) unlock();
   }
   if (!claim.ok) return claim;

@@ -7,7 +7,7 @@ export const WORKERD_VERSION = "1.20261117.1";
 
 const COMPATIBILITY_DATE = "2026-04-01";
 
-/** workerd reads the secrets from variables, so that no file and no command line contains them. */
+/** workerd reads the secrets from these environment variables, so that no file and no command line contains them. */
 export const SECRET_BINDINGS = {
   CONTROL_TOKEN: "HOSTED_CONTROL_TOKEN",
   ADMIN_TOKEN: "HOSTED_ADMIN_TOKEN",

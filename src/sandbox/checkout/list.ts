@@ -96,8 +96,8 @@ function find(
   const { positions, ...search } = lists.search(filter, text ?? null, range);
   if (text === undefined || search.lastPosition === undefined) return { positions, search };
   if (range.before !== POSITION_AFTER_ALL) return { positions, search };
-  // A search may end before it reaches old checkouts. If the text is a complete order_id, an index finds some of these
-  // for the first page.
+  // A search may stop before it reaches old checkouts. If the text is a complete order_id, an index finds some of the
+  // old checkouts for the first page.
   const orderPositions = findByOrder(lists, storeId, text) ?? [];
   const olderPositions = lists.pick(orderPositions, filter, {
     before: search.lastPosition,

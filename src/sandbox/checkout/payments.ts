@@ -142,7 +142,7 @@ function settleItem(
     outcome === null
       ? apply(context, { checkout, command: { kind: "expire" } }, dueAt)
       : settle(context, { checkout, outcome }, dueAt);
-  // A row from another sandbox's snapshot can have an impossible outcome.
+  // Ignores an impossible outcome, which a row from another sandbox's snapshot can have.
   return changeOutcome.ok ? changeOutcome.value.changes : [];
 }
 

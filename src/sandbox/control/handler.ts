@@ -47,7 +47,7 @@ export type OperationCall<Name extends OperationName> = {
   readonly storeId: string;
   readonly id: string;
   readonly requestId: string;
-  /** An operation on all stores must be limited to the store of a limited caller. */
+  /** A limited caller has access to one store only, so an operation on all stores must check `caller`. */
   readonly caller: Caller;
   readonly leaseId?: string | undefined;
   readonly body: RequestOf<Name>;

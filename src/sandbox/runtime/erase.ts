@@ -22,8 +22,8 @@ export type ErasureContext = {
 };
 
 /**
- * Keeps settings. Requests to the stores wait meanwhile. Refuses if several stores have the name, or if requests to a
- * store do not end in time.
+ * Deletes the stores' history and keeps their settings. Requests to the stores wait meanwhile. Refuses if several
+ * stores have the name, or if requests to a store do not end in time.
  */
 export async function resetStores(
   context: ErasureContext,

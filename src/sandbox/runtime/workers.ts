@@ -1,4 +1,7 @@
-/** Runs the work of each key at most once at a time. `work` must end by itself. */
+/**
+ * Runs the work of a key only once at a time; the work of different keys runs in parallel. `work` must end by
+ * itself.
+ */
 export function createWorkers(options: {
   readonly work: (key: string) => Promise<void>;
   readonly onFailure: (error: unknown, key: string) => void;

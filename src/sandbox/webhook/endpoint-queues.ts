@@ -28,7 +28,7 @@ type EndpointQueue = {
 };
 
 const RETRY_DELAY_MS = 1000;
-/** Turns of the event loop without a result; 50 take about 0.2 ms. */
+/** Turns of the event loop in which no attempt ends; 50 turns take about 0.2 ms. */
 const MAX_QUIET_ITERATIONS = 50;
 
 /** Attempts in flight are rows; only their order and unrecorded results are in memory. */

@@ -173,7 +173,7 @@ export function noteCause(error: Error, cause: Cause): Cause {
   return cause;
 }
 
-/** Node's names of the system calls that do not concern files. */
+/** Node's names of system calls whose errors are not about files. */
 const NON_FILE_CALLS =
   /^(connect|bind|listen|accept|shutdown|getaddrinfo|getnameinfo|query\w+|spawn.*|kill)$/;
 

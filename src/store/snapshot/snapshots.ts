@@ -39,7 +39,7 @@ type CopyContext = Options & {
   readonly tables: () => readonly CopiedTable[];
 };
 
-/** Tables are copied by their schema, so a new table needs no code here (decision 95). */
+/** The database's schema determines the copied tables, so a new table needs no code here (decision 95). */
 export function snapshotsTable(connection: FileConnection, options: Options) {
   const context = { ...options, connection, tables: lazyValue(() => tablesToCopy(connection)) };
   return {

@@ -47,7 +47,7 @@ export function savedPage(store: string, { title, main }: PageContent): Html {
   });
 }
 
-/** Outside the part of the page that live updates replace, so that the notice stays. */
+/** The notice is outside the part of the page that live updates replace, so that the notice stays. */
 function noticePart(context: PortalContext, { notice, storeId, language, refusedForm }: View): Html {
   if (notice === undefined) return html``;
   const now = storeTime(context, storeId);

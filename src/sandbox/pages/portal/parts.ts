@@ -203,7 +203,7 @@ export function keepLineBreaks(text: string): Html {
 
 const LINE_BREAK = trustMarkup("\n");
 
-/** Each level adds indentation: 4 KiB of nested brackets would become 8 MB. */
+/** Each level adds indentation: without this limit, 4 KiB of nested brackets would become 8 MB. */
 const MAX_PRETTY_DEPTH = 32;
 
 function prettyJson(text: string): string | undefined {

@@ -71,7 +71,7 @@ export async function answerWithPage(
   const pollAnswer = answerToPoll(changes, view);
   if (pollAnswer !== undefined) return accept(pollAnswer);
   const { storeId, oneTimeValue } = view;
-  // Before the page is read, so that writes during the read also cause an update.
+  // The tag is taken before the page is read, so that writes during the read also cause an update.
   const tagOf = storeId === "" ? undefined : changes.beginPage(view);
   const content = await show(context, view);
   if (!content.ok) return content;

@@ -206,7 +206,7 @@ const STORE_ROUTES: readonly PortalRoute[] = [
     notice: snapshotNotice,
     ...ON_STORES_PAGE,
   }),
-  // No store in the path: a restore waits for the requests of its stores, and would wait for itself.
+  // The path names no store, because a restore waits for all requests of its stores, and would wait for itself.
   actionRoute("/portal/snapshots/restore", {
     operation: "restoreSnapshot",
     read: (fields) => ({ name: fields.get("name"), ...(fields.has("trust") && { trust: true }) }),
