@@ -9,7 +9,7 @@ export type ServiceContext = {
   readonly world: Pick<World, "now" | "receiverTime" | "uuid">;
   readonly checkoutOrigin: string;
   readonly checkoutLifetimeMs: number;
-  /** Call when a change in the store falls due; `realTime` is in milliseconds by the real clock. */
+  /** Announces when a change in the store falls due; `realTime` is in milliseconds by the real clock. */
   readonly expectDue: (storeId: string, realTime: number) => void;
   readonly wakeDispatcher: (endpointId: string) => void;
   readonly writeSignals: Pick<WriteSignals, "notify">;

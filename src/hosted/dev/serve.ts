@@ -111,7 +111,8 @@ export async function serveHosted<Value>(
       if (!port.ok) return port;
       const portService = { ...service, port: port.value, run: hold.value.run };
       const outcome = await serveOnPort(context, { service: portService, servedFolder });
-      // Another process took the port after it was chosen. If `--port` named the port, choosePort refuses it now.
+      // Another process took the port after it was chosen. If `--port` named the port, `choosePort` refuses the port
+      // in the next attempt.
       if (outcome !== "port_taken") return outcome;
       if (attempt === MAX_PORT_ATTEMPTS) return refuseWithoutPort();
     }

@@ -261,7 +261,7 @@ function runInSavepoint(statements: Statements, connection: FileConnection, job:
     statements.release.run();
     return { ok: true, value };
   } catch (error) {
-    // A full disk ends the whole transaction: no savepoint is left, so all jobs of the batch fail.
+    // A full disk ends the whole transaction: no savepoint is left, so all writes of the batch fail.
     if (!connection.inTransaction) throw error;
     statements.undo.run();
     statements.release.run();

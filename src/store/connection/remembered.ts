@@ -9,7 +9,7 @@ type CachedRead<Value> = ((key: string) => Value) & {
 const CACHE_LIFETIME_MS = 50;
 
 /**
- * Saves the locks of reads outside transactions, which take a twelfth of a create's time. Idempotency keys and
+ * Avoids the locks of reads outside transactions, which take a twelfth of a create's time. Idempotency keys and
  * checkouts are not cached, because they are read in the transaction that changes them.
  */
 export function cacheBriefly<Value>(

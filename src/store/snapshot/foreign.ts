@@ -1,4 +1,5 @@
-// Rules apply to columns by name and type, so new tables need none. Other texts are not checked: pages escape them.
+// Checks rows of another sandbox's snapshot. Rules apply to columns by name and type, so a new table needs no rule.
+// Other texts are not checked, because pages escape them.
 import { parseDialect } from "../../core/calibration/dialect-section.ts";
 import { FIRST_MOMENT, LAST_MOMENT } from "../../core/clock.ts";
 import type { Connection } from "../connection/connection.ts";

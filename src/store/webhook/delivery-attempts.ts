@@ -8,7 +8,7 @@ import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 type AttemptEntry = DeliveryEntry["attempts"][number];
 export type DeliveryAttempt = Omit<AttemptEntry, "headers" | "bodySha256" | "answer" | "by"> & {
   readonly deliveryId: string;
-  /** `replay` if a replay of the event made this attempt; otherwise null. */
+  /** `replay` if a replay of the event caused this attempt; otherwise null. */
   readonly madeBy: AttemptEntry["by"];
   readonly headers: string;
   readonly bodyHash: string;

@@ -102,7 +102,7 @@ export function deliveryQueues(connection: Connection) {
       const heads: number[] = [];
       const headsByQueue = new Map<string, number | undefined>();
       let lastPosition: QueuePosition = BEFORE_ALL;
-      // One queue can have many due deliveries, so each further read is twice as large.
+      // One queue can have many due deliveries, so each read is twice as large as the read before.
       for (let maximum = limit * ROWS_PER_HEAD; ; maximum *= 2) {
         const dueRows = selectDue.all({ ...lastPosition, endpointId, limit: maximum });
         for (const { position, checkoutId, eventId } of dueRows) {
