@@ -66,7 +66,7 @@ export type Group = RegistrationContext & {
   readonly explainRefusal?: ExplainRefusal;
 };
 
-/** Gives a refusal a better next step. `argument`: the first argument of the command. */
+/** Replaces the next step of a refusal by a better one. `argument`: the first argument of the command. */
 export type ExplainRefusal = (context: Context, problem: Problem, argument?: string) => Promise<Problem>;
 
 export function register<Options extends CommonOptions = CommonOptions>(

@@ -41,7 +41,7 @@ export function isPlain(word: string): boolean {
   return safeWordOrPlaceholder("", word.replace(/^--?(?=\w)/, "").replace("=", "")) !== "";
 }
 
-/** The status that a word of another tool means. */
+/** Returns the status that a word of another payment service means. */
 export function statusFor(word: string): Status | undefined {
   return STATUSES.find((status) => status === word) ?? STATUS_WORDS.get(word);
 }

@@ -15,7 +15,7 @@ export async function refusalOfLine(suggestedLine: string, world: World): Promis
   const { program, argv, words, command } = line;
   // A group without a command is valid, because it prints its help.
   if (argv.length === words.length && command.commands.length > 0) return undefined;
-  // Also the parents, because the value of an option can have the name of a subcommand.
+  // Replaces the actions of the parents too, because the value of an option can have the name of a subcommand.
   for (let parent: Command | null = command; parent !== null; parent = parent.parent)
     if (parent !== program) parent.action(() => undefined);
   try {

@@ -1,4 +1,4 @@
-// Lines that keep every typed word and change only the spelling of one part.
+// Suggests command lines that keep every typed word and change only the spelling of one part.
 import type { Command } from "commander";
 import type { TypedLine } from "../program.ts";
 import { optionName, replaceTypedOptions, wordsWithoutCommonOptions } from "./again.ts";
@@ -45,7 +45,7 @@ function lineWithStatus(line: TypedLine): string | undefined {
   return undefined;
 }
 
-/** With the prefix of their values. */
+/** Options that take a status, each with the prefix of its values. */
 const STATUS_OPTIONS: ReadonlyMap<string, string> = new Map([
   ["orders list --status", ""],
   ["sessions list --status", ""],
@@ -60,7 +60,7 @@ function lineWithOutcome(words: readonly string[]): string | undefined {
 
 const UNIT_PATTERN = /^(?:ms|s(?=$|ec)|m(?=$|in)|h(?=$|r|our)|d(?=$|ay))/;
 
-/** `2 hours` as one word. */
+/** Corrects a duration of two words: `2 hours` becomes `2h`. */
 export function lineWithDuration(line: TypedLine): string | undefined {
   const words = [...line.words, ...restWordsOf(line)];
   const at = words.findIndex(
@@ -71,10 +71,10 @@ export function lineWithDuration(line: TypedLine): string | undefined {
   return retype(line, words.toSpliced(at, 2, `${words[at]}${unit}`));
 }
 
-/** With a letter and a digit, and neither a duration nor an address. */
+/** An order_id has a letter and a digit, and is no duration. */
 const ORDER_ID_PATTERN = /^(?!\d+(?:ms|s|m|h|d)$)(?=.*[a-z])(?=.*\d)[\w.-]+$/i;
 
-/** The name of an option without its dashes, or an order_id where the command has the option --order-id. */
+/** Corrects the name of an option without its dashes, or an order_id without `--order-id`. */
 function lineWithOption(line: TypedLine): string | undefined {
   const { command, words } = line;
   const restWords = restWordsOf(line);
@@ -83,7 +83,7 @@ function lineWithOption(line: TypedLine): string | undefined {
   const argumentsAt = [...restWords.keys()].filter(
     (at) => restWords[at]?.startsWith("-") === false && !takesValue(restWords[at - 1]),
   );
-  // The second word of a value without quotes is not the name of an option.
+  // Suggests nothing for a value of several words without quotes: its second word is not the name of an option.
   if (argumentsAt.some((at) => takesValue(restWords[at - 2]))) return undefined;
   const flagFor = (word: string): string | undefined =>
     [word, ...optionWordsFor(word)]
@@ -100,7 +100,10 @@ function lineWithOption(line: TypedLine): string | undefined {
     : undefined;
 }
 
-/** An option of one subcommand that was typed after the group, or an option of a run that was typed after `shop init`. */
+/**
+ * Corrects an option of a subcommand that was typed after its group, or an option of `checklist run` that was typed
+ * after `shop init`.
+ */
 async function lineOfSubcommand(message: string, line: TypedLine): Promise<string | undefined> {
   const { command, words, world } = line;
   const flag = unknownFlag(message);

@@ -166,7 +166,7 @@ function parsePattern(text: string): RegExp {
   try {
     return new RegExp(text);
   } catch (error) {
-    // The engine's message ends with the mistake.
+    // The message of the regular expression engine ends with the mistake.
     const cause = error instanceof Error ? error.message.split(": ").at(-1) : undefined;
     throw invalidOption("a regular expression", text, cause?.toLowerCase());
   }

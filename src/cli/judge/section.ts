@@ -40,7 +40,7 @@ export async function describeShop(
 
 const PAGE_PATTERN = /^(?:(?:GET|POST|PUT)\s+(\S+)|(https?:\/\/\S+))$/;
 
-/** A shell would run `POST /buy` as a program. */
+/** Refuses a page such as `POST /buy` as a command, because a shell would run `POST` as a program. */
 function refusePage(name: string, create: unknown): void {
   const [, postedPage, address] = (typeof create === "string" ? PAGE_PATTERN.exec(create) : undefined) ?? [];
   const page = postedPage ?? address;

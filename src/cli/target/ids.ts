@@ -156,7 +156,7 @@ function refuseNotFound(kind: IdKind, text: string): Refused {
   const article = /^[aeiou]/i.test(noun) ? "an" : "a";
   const example = `such as 0199a3c4-5d00-7000-8000-000000000001${isCheckout ? ", or its order_id" : ""}`;
   const message = `expected the id of ${article} ${noun}, ${example}; got ${printableLiteral(text)}`;
-  // With a letter and a digit, the text may be the order_id of a shop.
+  // A text with a letter and a digit may be the order_id of a shop, so the next step lists the order's objects.
   const isOrderId = KINDS_OF_ORDER.has(kind) && /^(?=.*[a-z])(?=.*\d)[\w.-]+$/i.test(text);
   return refuseUsage(message, isOrderId ? next.replace(" list ", ` list --order-id ${text} `) : next);
 }

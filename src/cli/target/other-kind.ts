@@ -5,7 +5,7 @@ import { catchRefusal, type Problem } from "../problem.ts";
 import { callSandbox } from "./control.ts";
 import { hintForIds, listNewestCandidates, type IdKind } from "./ids.ts";
 
-/** The typed line with the id of the endpoint that has the typed URL. */
+/** Replaces a typed URL by the id of the endpoint with this URL. Undefined unless exactly one endpoint has it. */
 async function lineWithEndpointId(context: Context, url: string): Promise<string | undefined> {
   const { world } = context;
   const outcome = await catchRefusal(listNewestCandidates(context, "endpoint", undefined));
@@ -63,7 +63,7 @@ async function findWholeId(
 
 const EXPLAINED_KINDS = ["checkout", "event", "delivery", "request"] as const;
 
-/** The kinds that explain does not accept. */
+/** Kinds of objects that `checkout explain` does not accept, with the commands that show them. */
 const LISTED_KINDS: readonly (readonly [IdKind, noun: string, command: string])[] = [
   ["endpoint", "an endpoint", "checkout deliveries list --endpoint <id>"],
   ["fault", "a fault", "checkout faults list"],

@@ -17,8 +17,8 @@ INSERT INTO log_mark (id, opening, before, commits) VALUES (1, randomblob(16), z
 `;
 
 /**
- * Since this migration, a log is used only if the file `-opening` names its database. The statement only raises the
- * schema version: a changed mark would not be in `-opening`.
+ * Since this migration, a log is used only if the file `-opening` names its database. The statement must not change
+ * a value, because `-opening` would not contain a new mark.
  */
 export const LOG_OPENINGS_MIGRATION = `
 UPDATE log_mark SET commits = commits;
