@@ -31,7 +31,7 @@ export function createClockMoves() {
       let move: ClockMove = { ...times, number: moveNumber, isOver: false, changes, attempts };
       const keep = (update: Partial<ClockMove>): void => {
         move = { ...move, ...update };
-        // A later move of the store may have begun, and must not be replaced.
+        // A later move of the store's clock may have begun, and must stay in the map.
         if ((moves.get(storeId)?.number ?? 0) <= move.number) moves.set(storeId, move);
       };
       moves.delete(storeId);

@@ -143,7 +143,7 @@ function requireWritable({ world }: Context, path: string, runId: string): void 
   const kind = world.files.stat(path)?.kind;
   if (kind !== undefined && kind !== "file")
     throw refuseUsage(`${path} is not a regular file`, "name another file; nothing was sent");
-  // The run id keeps this name from colliding with a file of the user.
+  // With the run id, the file cannot have the name of a file of the user.
   const trialPath = `${path}.${runId}`;
   world.files.createNew(trialPath, " ".repeat(MAX_RECORD_BYTES));
   world.files.remove(trialPath);

@@ -66,7 +66,7 @@ async function runDoctor(context: Context, listVariables: CheckSubjects["listVar
   const { world, printer, version } = context;
   const subjects = createCheckSubjects(context, listVariables);
   for (const secret of knownSecrets(subjects)) printer.hide(secret);
-  // The home folder's path contains the user's name, which does not belong in a shared report.
+  // The path of the home folder contains the user's name, which does not belong in a shared report.
   const home = world.env["HOME"] || "/";
   const clean = (text: string): string => {
     const line = printable(printer.redact(text)).trim().replace(/\s+/g, " ");

@@ -129,7 +129,7 @@ export function handledDeliveryLine(delivery: HandledDelivery, lineStyle: LineSt
       ? result.causes.map((cause) => causeLine(cause, style))
       : targetCauses(result, style);
   const faultLines = fault === undefined ? [] : [`  ${style.cyan("→")} ${fault.message}`];
-  // An injected fault is the known cause, so likely causes are not shown.
+  // If an injected fault caused the failure, other likely causes are not shown.
   const reasonLines =
     injectedFault === undefined ? causes : [`  ${style.cyan("→")} ${faultReason(injectedFault)}`];
   return [line, ...answerLines(result, style), ...faultLines, ...reasonLines].join("\n");

@@ -112,7 +112,7 @@ function remedyForRefusal(
       : `${printableLiteral(request.order_id)} was first sent with a different request: repeat that request exactly, or use another --order-id`;
   }
   if (code === "order_conflict") {
-    // The message ends the status with a semicolon.
+    // In this message, a semicolon follows the status of the existing checkout.
     if (/ succeeded;/.test(message))
       return "the order is paid, so it cannot be bought again: use another --order-id";
     return "use the existing checkout, or another --order-id; once it has failed, expired or been cancelled, add --new-attempt";

@@ -13,7 +13,7 @@ export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>)
   const { status } = exchange;
   if (exchange.end === "refusal") {
     const { code, message } = exchange.error;
-    // A dialect can replace the status, so the code decides if it is known.
+    // A dialect can replace the status, so a known error code decides the exit code instead.
     const exitCode = exitCodeOfStatus(errorRow(code)?.status ?? status);
     return { exitCode, code, message, details: { status: exchange.status, request_id: exchange.requestId } };
   }

@@ -88,7 +88,7 @@ const REVOKING_ACTIONS: ReadonlySet<AdministratorAction> = new Set([
   "close_gate",
 ]);
 
-/** For actions that can be revoked, which need no confirmation. */
+/** Renders the form of an action that can be revoked, and so needs no confirmation. */
 function formWithoutQuestion(view: View, { action, subject = "" }: ActionQuestion): Html {
   const label = ADMIN_TEXTS.acts[action];
   return actionForm(view, { action: actionsPath(view), label, fields: { action, subject } });
