@@ -235,7 +235,10 @@ function readsOrders(parts: ReadonlySet<Part>): boolean {
 const MAX_HELD_EVENTS_WAIT_MS = 5000;
 const CHECK_PAUSE_MS = 200;
 
-/** Waits for due deliveries, so that none is sent to the shop's port after the shop has stopped. */
+/**
+ * Waits up to `MAX_HELD_EVENTS_WAIT_MS` for due deliveries, so that they are not sent to the shop's port after the
+ * shop has stopped.
+ */
 async function awaitHeldEvents({ context: { world }, call, signal }: Run): Promise<void> {
   await poll(world, () => call({ name: "listDeliveries", body: { state: "due", limit: 1 } }), {
     isEnough: ({ deliveries }) => deliveries.length === 0,
