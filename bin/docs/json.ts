@@ -13,6 +13,10 @@ export function jsonPage(): string {
     ),
     SAMPLE,
     wrap(
+      "A pipe ends with the exit code of `jq`, so a failed command does not end the script: in bash, first run " +
+        "`set -o pipefail`.",
+    ),
+    wrap(
       "`hosted-checkout/output.schema.json` has the JSON Schema of each kind below, as `#/$defs/KIND`. A list of a " +
         "store's objects has the field `store_id`, and one field with the objects. The fields of an order or a session are always at the top level. " +
         "The field `data` of a create and of `sessions get` repeats these fields in the old form, and will be removed.",

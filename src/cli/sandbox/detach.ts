@@ -63,7 +63,7 @@ function refuseEphemeral({ detach }: StartOptions): Refused {
   const reason = `a sandbox without a state folder could not be found again`;
   return refuseUsage(
     `${flag} and --ephemeral exclude each other: ${reason}`,
-    'leave --ephemeral out, and use a temporary folder: --dir "$(mktemp -d)"',
+    'leave --ephemeral out, and first run: export CHECKOUT_DIR="$(mktemp -d)"',
   );
 }
 
