@@ -2,6 +2,7 @@ import { HISTORY_NAMES, historyOf, PLAIN_PURCHASE } from "../../core/judge/histo
 import { judgeLaterLooks, mayBeLate, verdictsOn } from "../../core/judge/judge.ts";
 import type { Cause } from "../../core/readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../../core/readiness/drills/judged-invariants.ts";
+import { createTurnQueue } from "../../core/mutex.ts";
 import { poll } from "../poll.ts";
 import { ownCheckouts, type Bench } from "./bench.ts";
 import { bookingTimeoutMs, lookAgain, quietMs } from "./looks.ts";
@@ -11,6 +12,7 @@ import type { JudgedHistory, PlayResult, Turn } from "./played.ts";
 const LOSS_TIMEOUT_MS = 20_000;
 
 const REREAD_PAUSE_MS = 500;
+const MAX_PARALLEL_READS = 4;
 
 /**
  * Reads the view until it shows the payment (late), or the payment counts as lost. Once a shop has lost a payment, each
@@ -55,16 +57,22 @@ export async function judgeAgain(
   });
   const leftMs = Math.max(notBefore, ...rereadTimes) - world.monotonic();
   if (leftMs > 0) await world.sleep(leftMs, signal);
-  return Promise.all(
-    histories.map(async (item) => {
-      const { name, evidence, verdict } = item;
-      if (evidence === undefined) return item;
-      const result = signal.aborted ? undefined : await readAgain(bench, name, { ...evidence, verdict });
-      // An interrupted reading proves nothing new; a payment that was not shown in time was lost before.
-      if (result === undefined || signal.aborted) return item;
-      return { ...item, evidence: result, verdict: result.verdict };
-    }),
+  const rereadHistory = async (item: JudgedHistory): Promise<JudgedHistory> => {
+    const { name, evidence, verdict } = item;
+    if (evidence === undefined || signal.aborted) return item;
+    const result = await readAgain(bench, name, { ...evidence, verdict });
+    // An interrupted reading proves nothing new; a payment that was not shown in time was lost before.
+    return signal.aborted ? item : { ...item, evidence: result, verdict: result.verdict };
+  };
+  // Many servers accept only a few connections at the same moment.
+  const lanes = createTurnQueue(MAX_PARALLEL_READS);
+  const rereadHistories = [...histories];
+  await Promise.all(
+    histories.map((item, index) =>
+      lanes.run(async () => void (rereadHistories[index] = await rereadHistory(item))),
+    ),
   );
+  return rereadHistories;
 }
 
 async function readAgain(bench: Bench, name: string, played: PlayResult): Promise<PlayResult> {
