@@ -122,7 +122,7 @@ test("sandbox start --ephemeral refuses --detach and --reuse, and the refusal na
       expect([line, refused.code, problemIn(refused).next]).toEqual([
         line,
         2,
-        expect.stringContaining('--dir "$(mktemp -d)"'),
+        expect.stringContaining('CHECKOUT_DIR="$(mktemp -d)"'),
       ]);
     }
   }

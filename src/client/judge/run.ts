@@ -28,7 +28,7 @@ import { createLateWait } from "./later.ts";
 import { isByRestart, isExplained, isShrinkable, shrink } from "./shrink.ts";
 
 /** High, because histories mostly wait. */
-const MAX_PARALLEL = 14;
+const MAX_PARALLEL = 12;
 const FIRST_PARALLEL = 4;
 /** If a rule may be broken by chance, one of these further runs must break a rule too. */
 const MAX_CONFIRMING_RUNS = 2;
