@@ -51,6 +51,11 @@ export function adaptHintToTypedLine(hint: string, world: CommandWorld): string 
   return typedText + hint.slice(start);
 }
 
+/** The whole line to type for these words of a command. */
+export function lineOfWords(world: CommandWorld, words: readonly string[]): string {
+  return replaceTypedOptions({ ...world, argv: words }, new Map(), "").trimEnd();
+}
+
 export function replaceTypedOptions(
   world: CommandWorld,
   options: ReadonlyMap<string, number>,

@@ -1,7 +1,7 @@
 // Suggests command lines that keep every typed word and change only the spelling of one part.
 import type { Command } from "commander";
 import type { TypedLine } from "../program.ts";
-import { optionName, replaceTypedOptions, wordsWithoutCommonOptions } from "./again.ts";
+import { lineOfWords, optionName, wordsWithoutCommonOptions } from "./again.ts";
 import { correctedLine, optionWordsFor, statusFor } from "./equivalents.ts";
 import { isAnyId } from "../parsers.ts";
 import { readTypedWords } from "./follow.ts";
@@ -24,10 +24,6 @@ function restWordsOf({ argv, words }: TypedLine): readonly string[] {
   return wordsWithoutCommonOptions(argv).slice(words.length);
 }
 
-function retype({ world }: TypedLine, words: readonly string[]): string {
-  return replaceTypedOptions({ ...world, argv: words }, new Map(), "").trimEnd();
-}
-
 /** `--status paid` means `--status succeeded`, and `--type paid` means `--type order.succeeded`. */
 function lineWithStatus(line: TypedLine): string | undefined {
   const restWords = restWordsOf(line);
@@ -40,7 +36,7 @@ function lineWithStatus(line: TypedLine): string | undefined {
     if (status === undefined || object === undefined) continue;
     const prefix = object !== "" && value.includes("session") ? "checkout_session." : object;
     const correctedWords = restWords.toSpliced(at, isJoined ? 1 : 2, option, `${prefix}${status}`);
-    return retype(line, [...line.words, ...correctedWords]);
+    return lineOfWords(line.world, [...line.words, ...correctedWords]);
   }
   return undefined;
 }
@@ -68,7 +64,7 @@ export function lineWithDuration(line: TypedLine): string | undefined {
   );
   if (at < 0) return undefined;
   const [unit] = UNIT_PATTERN.exec(words[at + 1] ?? "") ?? [];
-  return retype(line, words.toSpliced(at, 2, `${words[at]}${unit}`));
+  return lineOfWords(line.world, words.toSpliced(at, 2, `${words[at]}${unit}`));
 }
 
 /** An order_id has a letter and a digit, and is no duration. */
@@ -93,10 +89,10 @@ function lineWithOption(line: TypedLine): string | undefined {
   const word = restWords[at] ?? "";
   const flag = flagFor(word);
   if (flag !== undefined && (!takesValue(flag) || otherAts[0] === at + 1))
-    return retype(line, [...words, ...restWords.with(at, flag)]);
+    return lineOfWords(line.world, [...words, ...restWords.with(at, flag)]);
   const isOrderId = ORDER_ID_PATTERN.test(word) && !isAnyId(word) && flagFor("order-id") !== undefined;
   return isOrderId && argumentsAt.length === 1
-    ? retype(line, [...words, ...restWords.toSpliced(at, 1, "--order-id", word)])
+    ? lineOfWords(line.world, [...words, ...restWords.toSpliced(at, 1, "--order-id", word)])
     : undefined;
 }
 
@@ -111,14 +107,14 @@ async function lineOfSubcommand(message: string, line: TypedLine): Promise<strin
   if (words.join(" ") === "shop init") {
     const { command: run } = await readTypedWords(["checklist", "run"], world);
     return hasOptions(run, restWords)
-      ? `checkout shop init asks for each field; with options: ${retype(line, ["checklist", "run", ...restWords])}`
+      ? `checkout shop init asks for each field; with options: ${lineOfWords(line.world, ["checklist", "run", ...restWords])}`
       : undefined;
   }
   const [owner, ...otherOwners] = command.commands.filter((child) => hasOptions(child, [flag]));
   if (owner === undefined || otherOwners.length > 0 || !hasOptions(owner, restWords)) return undefined;
   const option = owner.options.find(({ long }) => long === flag);
   const hasValue = option?.required !== true || restWords.at(-1) !== flag;
-  return retype(line, [...words, owner.name(), ...(hasValue ? restWords : ["--help"])]);
+  return lineOfWords(line.world, [...words, owner.name(), ...(hasValue ? restWords : ["--help"])]);
 }
 
 /** The other command of the group that has the unknown option, if there is only one. */

@@ -44,7 +44,7 @@ import { describeShop } from "./section.ts";
 import { bindShop, type BoundShop } from "./shop.ts";
 import { findEndpointId, judgeReceivers } from "./webhooks.ts";
 import { output } from "../output/output.ts";
-import { replaceTypedOptions } from "../hints/again.ts";
+import { lineOfWords } from "../hints/again.ts";
 import { isSameExceptPlural } from "../hints/search.ts";
 
 const BUDGET_MS = 900_000;
@@ -185,10 +185,10 @@ async function refuseUnknownHistory({ world }: Context, text: string): Promise<R
   const message = `--only: there is no history ${text}`;
   if (distanceOf(closestName) > MAX_TYPOS)
     return refuseUsage(message, `closest: ${[closestName, ...otherNames].join(", ")}`);
-  const argv = world.argv.map((word) =>
+  const words = world.argv.map((word) =>
     word.replace(/^--only=/, "") === text ? word.replace(text, closestName) : word,
   );
-  return refuseUsage(message, replaceTypedOptions({ ...world, argv }, new Map(), "").trimEnd());
+  return refuseUsage(message, lineOfWords(world, words));
 }
 
 async function runParts(context: Context, options: RunOptions, parts: ReadonlySet<Part>): Promise<number> {

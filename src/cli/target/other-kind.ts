@@ -1,5 +1,5 @@
 import type { Context } from "../command.ts";
-import { replaceTypedOptions } from "../hints/again.ts";
+import { lineOfWords } from "../hints/again.ts";
 import { isAnyId, parseUuid } from "../parsers.ts";
 import { catchRefusal, type Problem } from "../problem.ts";
 import { callSandbox } from "./control.ts";
@@ -11,8 +11,8 @@ async function lineWithEndpointId(context: Context, url: string): Promise<string
   const outcome = await catchRefusal(listNewestCandidates(context, "endpoint", undefined));
   const [endpoint, ...otherEndpoints] = outcome.value?.filter(({ about }) => about === url) ?? [];
   if (endpoint === undefined || otherEndpoints.length > 0) return undefined;
-  const argv = world.argv.map((word) => (word === url ? endpoint.id : word));
-  return replaceTypedOptions({ ...world, argv }, new Map(), "").trimEnd();
+  const words = world.argv.map((word) => (word === url ? endpoint.id : word));
+  return lineOfWords(world, words);
 }
 
 type FoundObject = { readonly noun: string; readonly next: string };
