@@ -7,12 +7,7 @@ import { createBench, type Bench, type CreateMethod, type JudgedShop } from "../
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { runPlainPurchase, type PlainPurchase } from "../../client/judge/plain.ts";
 import { refusesAgain } from "../../client/judge/tell.ts";
-import {
-  findHistory,
-  HISTORY_NAMES,
-  historyOf,
-  PLAIN_PURCHASE,
-} from "../../core/judge/histories/histories.ts";
+import { findHistory, historyOf } from "../../core/judge/histories/histories.ts";
 import { mayBeLate } from "../../core/judge/judge.ts";
 import type { MissingField } from "../../core/readiness/drills/judge-sentences.ts";
 import type { History } from "../../core/judge/step.ts";
@@ -20,11 +15,8 @@ import { durationText } from "../../core/duration.ts";
 import { english } from "../../core/language.ts";
 import { register, registerAction, type Context, type Group } from "../command.ts";
 import { DRILL_NAMES } from "../../core/readiness/names.ts";
-import { EXIT, Refused, refuseUsage, START_SANDBOX } from "../problem.ts";
-import { findEndpoints } from "../../client/judge/events.ts";
-import { parseShopTarget, sendLocally } from "../../client/judge/shop/view.ts";
+import { EXIT, refuseUsage } from "../problem.ts";
 import { poll } from "../../client/poll.ts";
-import { printable } from "../../core/text.ts";
 import { createOperationCaller, runUnderLease } from "../target/call.ts";
 import { requireControlTarget, withStoreKey } from "../target/control.ts";
 import { runWithSpinner } from "../request/exchange.ts";
@@ -40,12 +32,11 @@ import {
   type PartRecord,
   type RunReport,
 } from "./report.ts";
+import { refuseUnknownHistory, refuseUnusableEndpoint } from "./refusals.ts";
 import { describeShop } from "./section.ts";
 import { bindShop, type BoundShop } from "./shop.ts";
 import { findEndpointId, judgeReceivers } from "./webhooks.ts";
 import { output } from "../output/output.ts";
-import { lineOfWords } from "../hints/again.ts";
-import { isSameExceptPlural } from "../hints/search.ts";
 
 const BUDGET_MS = 900_000;
 const BUDGET_TEXT = durationText(BUDGET_MS);
@@ -131,66 +122,6 @@ const PART_COMMANDS = [
   },
 ] as const;
 
-async function refuseHeldEndpoint(call: CallOperation): Promise<void> {
-  const { endpoints } = await call({ name: "listEndpoints", body: undefined });
-  const heldEndpoint = endpoints.find(({ state, reason }) => state === "enabled" && reason !== null);
-  if (heldEndpoint === undefined) return;
-  const message = `nothing is delivered: ${heldEndpoint.reason ?? ""}`;
-  const next = `${START_SANDBOX} --adopt`;
-  throw new Refused({ exitCode: EXIT.conflict, code: "state_conflict", message, next });
-}
-
-/**
- * Refuses if nothing listens at an enabled endpoint, which an earlier run may have left. Accepts a shop that is down
- * at all endpoints.
- */
-async function refuseSilentEndpoint({ context: { world }, control, call, signal }: Run): Promise<void> {
-  const endpoints = await findEndpoints(call);
-  const answers = await Promise.all(
-    endpoints.map(({ url }) =>
-      sendLocally(world, control, { url: new URL(url).origin, headers: {}, signal }),
-    ),
-  );
-  const isSilent = (index: number): boolean => {
-    const answer = answers[index];
-    return answer?.ok === false && answer.failure === "unreachable";
-  };
-  const silentEndpoint = endpoints.find(
-    ({ url }, index) => isSilent(index) && parseShopTarget(control, url).ok,
-  );
-  if (silentEndpoint === undefined || answers.every((_, index) => isSilent(index))) return;
-  throw new Refused({
-    exitCode: EXIT.conflict,
-    code: "state_conflict",
-    message: `nothing listens at ${printable(silentEndpoint.url)}, which is an enabled endpoint`,
-    next: `checkout endpoints remove ${silentEndpoint.id}`,
-  });
-}
-
-const MAX_CLOSEST = 5;
-const MAX_TYPOS = 2;
-
-async function refuseUnknownHistory({ world }: Context, text: string): Promise<Refused> {
-  const part = Object.values(DRILL_NAMES).find((name) => isSameExceptPlural(name, text.replaceAll("_", "-")));
-  if (part !== undefined)
-    return refuseUsage(`--only: ${text} is a part, not a history`, `checkout checklist run ${part}`);
-  const { default: leven } = await import("leven");
-  const names = [PLAIN_PURCHASE, ...HISTORY_NAMES];
-  const distances = new Map(names.map((name) => [name, leven(name, text)]));
-  const distanceOf = (name: string): number => distances.get(name) ?? Infinity;
-  const nearNames = names.filter((name) => name.includes(text) || distanceOf(name) <= name.length / 3);
-  const [closestName = "", ...otherNames] = (nearNames.length > 0 ? nearNames : names)
-    .toSorted((left, right) => distanceOf(left) - distanceOf(right))
-    .slice(0, MAX_CLOSEST);
-  const message = `--only: there is no history ${text}`;
-  if (distanceOf(closestName) > MAX_TYPOS)
-    return refuseUsage(message, `closest: ${[closestName, ...otherNames].join(", ")}`);
-  const words = world.argv.map((word) =>
-    word.replace(/^--only=/, "") === text ? word.replace(text, closestName) : word,
-  );
-  return refuseUsage(message, lineOfWords(world, words));
-}
-
 async function runParts(context: Context, options: RunOptions, parts: ReadonlySet<Part>): Promise<number> {
   const unknownName = options.only?.find((name) => findHistory(name) === undefined);
   if (unknownName !== undefined) throw await refuseUnknownHistory(context, unknownName);
@@ -267,8 +198,7 @@ async function runAll(run: Run): Promise<RunReport> {
     shop.create === undefined
       ? await createOrderSource(context, options, control)
       : ({ setsIds: usesId(shop.create) ? true : undefined } as const);
-  await refuseHeldEndpoint(call);
-  if (readsOrders(run.parts)) await refuseSilentEndpoint(run);
+  await refuseUnusableEndpoint(run, readsOrders(run.parts));
   shop.keepEndpoint();
   const { dialect, capabilities } = await call({ name: "storeSummary", body: undefined });
   const plainBench = createBench({
